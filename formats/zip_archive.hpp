@@ -19,9 +19,9 @@ constexpr std::uint64_t kDeflateGain = 1032;  // no deflate stream grows more th
 struct ZipMember {
     std::string name;  // any bytes; never a path
     std::uint16_t flags = 0, method = 0;
-    std::uint32_t crc = 0;                 // CRC-32 of the `size` bytes
-    std::uint64_t size = 0, stored = 0;    // bytes of the member, and what they take in the archive
-    std::uint64_t header = 0, data = 0;    // where its local header and its stored bytes begin
+    std::uint32_t crc = 0;               // CRC-32 of the `size` bytes
+    std::uint64_t size = 0, stored = 0;  // bytes of the member, and what they take in the archive
+    std::uint64_t header = 0, data = 0;  // where its local header and its stored bytes begin
 };
 
 // In directory order. Members lie inside `archive`, before the directory, and do not
