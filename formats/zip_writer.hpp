@@ -12,15 +12,15 @@
 
 namespace gradz::formats {
 
-class ZipWriter {
+class ZipWriter final : public ByteSink {
 public:
     explicit ZipWriter(Output& output);  // empty so far; outlives this
-    ~ZipWriter();
+    ~ZipWriter() override;
 
     // method: kZipStored or kZipDeflated. Where the output cannot be overwritten, sizes and
     // CRC follow the data. Errc::unsupported for a name over kMaxZipName bytes.
     Result<Done> begin(const std::string& name, std::uint16_t method);
-    Result<Done> write(std::span<const std::byte> bytes);  // of the member begun last
+    Result<Done> write(std::span<const std::byte> bytes) override;  // of the member begun last
     Result<Done> end();
 
     Result<Done> finish();  // the directory; nothing may follow
