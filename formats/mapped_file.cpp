@@ -125,17 +125,17 @@ private:
     std::vector<std::atomic<std::uint64_t>> used_;  // bytes released per window
 };
 
-Result<std::shared_ptr<MappedFile>> map(Descriptor fd, const std::string& name) {
+Result<std::shared_ptr<MappedFile>> map(Descriptor fd) {
     struct stat info;
-    if (fstat(fd.get(), &info) != 0) return io_error("cannot look at " + name, errno);
-    if (S_ISDIR(info.st_mode)) return Error{Errc::unsupported, name + " is a directory", ""};
-    if (!S_ISREG(info.st_mode)) return Error{Errc::unsupported, name + " is no regular file", ""};
+    if (fstat(fd.get(), &info) != 0) return io_error("cannot look at the file", errno);
+    if (S_ISDIR(info.st_mode)) return Error{Errc::unsupported, "is a directory", ""};
+    if (!S_ISREG(info.st_mode)) return Error{Errc::unsupported, "is no regular file", ""};
     const auto size = static_cast<std::size_t>(info.st_size);
     if (size == 0)
         return std::shared_ptr<MappedFile>(
             std::make_shared<Mapping>(std::move(fd), info, std::span<const std::byte>(), nullptr));
     void* start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (start == MAP_FAILED) return io_error("cannot map " + name, errno);
+    if (start == MAP_FAILED) return io_error("cannot map the file", errno);
     madvise(start, size, MADV_SEQUENTIAL);
     Slot* slot = register_mapping(start, size);
     if (!slot) {
@@ -151,11 +151,11 @@ Result<std::shared_ptr<MappedFile>> map(Descriptor fd, const std::string& name) 
 Result<std::shared_ptr<MappedFile>> map_file(const std::filesystem::path& path) {
     // O_NONBLOCK: opening a FIFO must not wait for its writer just to be refused.
     Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-    if (!fd) return io_error("cannot open " + path.string(), errno);
-    return map(std::move(fd), path.string());
+    if (!fd) return io_error("cannot open", errno);
+    return map(std::move(fd));
 }
 
-Result<std::shared_ptr<MappedFile>> map_descriptor(int fd) { return map(Descriptor(fd), "the input"); }
+Result<std::shared_ptr<MappedFile>> map_descriptor(int fd) { return map(Descriptor(fd)); }
 
 void install_sigbus_handler() {
     page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));

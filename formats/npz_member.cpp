@@ -45,8 +45,13 @@ Result<Done> inflate_some(InflateStream& stream, std::uint64_t size, std::vector
     return Done{};
 }
 
-// The bytes that begin the member: all of its npy header, if it has one.
-Result<std::vector<std::byte>> inflate_header(Bytes stored, const ZipMember& member) {
+Result<std::vector<std::byte>> first_bytes(Bytes stored) {
+    GRADZ_TRY(const auto size, npy_header_size(stored.first(std::min(stored.size(), kHeaderStart))));
+    const auto start = stored.first(std::min<std::uint64_t>(stored.size(), size));
+    return std::vector<std::byte>(start.begin(), start.end());
+}
+
+Result<std::vector<std::byte>> inflate_start(Bytes stored, const ZipMember& member) {
     InflateStream stream(stored, member);
     std::vector<std::byte> start;
     GRADZ_TRY([[maybe_unused]] const auto first, inflate_some(stream, kHeaderStart, start));
@@ -55,13 +60,6 @@ Result<std::vector<std::byte>> inflate_header(Bytes stored, const ZipMember& mem
         GRADZ_TRY([[maybe_unused]] const auto rest, inflate_some(stream, size - start.size(), start));
     }
     return start;
-}
-
-Result<NpyHeader> read_header(const MappedFile& file, const ZipMember& member) {
-    const auto stored = stored_bytes(file, member);
-    if (member.method == kZipStored) return parse_npy_header(stored);
-    GRADZ_TRY(const auto start, inflate_header(stored, member));
-    return parse_npy_header(start);
 }
 
 // Adds up the CRC from the chunks, wherever they lie. A chunk that is read twice spoils the
@@ -190,10 +188,18 @@ Result<std::unique_ptr<ChunkSource>> open_deflated(const std::shared_ptr<MappedF
 
 }  // namespace
 
+Result<std::vector<std::byte>> read_npy_start(const MappedFile& file, const ZipMember& member) {
+    const auto stored = stored_bytes(file, member);
+    auto start = member.method == kZipDeflated ? inflate_start(stored, member) : first_bytes(stored);
+    if (!start) return in_member(std::move(start.error()), member);
+    return start;
+}
+
 Result<std::unique_ptr<NpzMember>> read_npz_member(const MappedFile& file, const ZipMember& member) {
     auto out = std::make_unique<NpzMember>();
     out->zip = member;
-    auto header = read_header(file, member);
+    GRADZ_TRY(const auto start, read_npy_start(file, member));
+    auto header = parse_npy_header(start);
     if (!header) return in_member(std::move(header.error()), member);
     out->header = std::move(*header);
     const TensorInfo info{"", out->header.shape, out->header.dtype};

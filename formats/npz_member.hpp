@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/source.hpp"
 #include "formats/mapped_file.hpp"
@@ -21,6 +22,10 @@ struct NpzMember {
     // Known to be as the CRC says. Set by whichever read saw it; shared by all sources.
     mutable std::atomic<bool> verified{false};
 };
+
+// The npy header as it stands in a member that check_readable() let pass; at least its
+// announced bytes, or all of the member. `where` of an Error names the member.
+Result<std::vector<std::byte>> read_npy_start(const MappedFile& file, const ZipMember& member);
 
 // Reads the header of a member that check_readable() let pass, and checks that the elements
 // fill the member exactly. `where` of an Error names the member.

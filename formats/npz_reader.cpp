@@ -1,6 +1,7 @@
 // Tensors of an .npz archive: its .npy members.
 #include <algorithm>
-#include <atomic>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,6 +85,12 @@ Result<Done> NpzReader::load_member(const ZipMember& zip, const FileIdentity& id
     GRADZ_TRY([[maybe_unused]] const auto readable, check_readable(zip));
     GRADZ_TRY([[maybe_unused]] const auto gain, check_gain(zip, options));
     auto member = read_npz_member(*file_, zip);
+    if (!member && member.error().code == Errc::unsupported) {
+        GRADZ_TRY(const auto start, read_npy_start(*file_, zip));
+        if (!has_no_numbers(start)) return member.error();
+        skipped_.push_back({zip.name, member.error().what});
+        return Done{};
+    }
     if (!member) return member.error();
     TensorInfo info{zip.name.substr(0, zip.name.size() - kSuffix.size()), (*member)->header.shape,
                     (*member)->header.dtype};
