@@ -15,9 +15,7 @@
 namespace gradz::formats {
 
 // doing: "cannot open step.h5"; code: errno as it was right after the call.
-inline Error io_error(const std::string& doing, int code) {
-    return {Errc::io, doing + ": " + std::strerror(code), ""};
-}
+inline Error io_error(const std::string& doing, int code) { return {Errc::io, doing + ": " + std::strerror(code), ""}; }
 
 class Descriptor {
 public:

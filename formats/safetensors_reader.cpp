@@ -3,7 +3,8 @@
 
 namespace gradz::formats {
 
-Result<std::unique_ptr<TensorReader>> open_safetensors(std::shared_ptr<MappedFile>, const FileIdentity&, const ReadOptions&) {
+Result<std::unique_ptr<TensorReader>> open_safetensors(std::shared_ptr<MappedFile>, const FileIdentity&,
+                                                       const ReadOptions&) {
     return Error{Errc::unsupported, "safetensors files are not read yet", ""};
 }
 

@@ -37,6 +37,8 @@ public:
 
 struct WriteOptions {
     bool force = false;                             // replace a regular file
+    bool asked = false;                             // -c: binary to a terminal is what the user wants
+    std::filesystem::path like;                     // its mode and mtime are copied; empty: none
     std::uint64_t memory = std::uint64_t{1} << 30;  // for what must be held whole (Fortran order)
 };
 
