@@ -245,8 +245,8 @@ private:
     Hid file_;
     std::unordered_map<std::string_view, Hdf5Facts> facts_;
     std::unordered_set<std::string> made_;  // groups
-    std::deque<Hdf5Dataset> datasets_;     // add() leaves those in work where they are
-    std::unique_ptr<Hdf5Target> target_;  // the tensor in work: datasets_[next_ - 1]
+    std::deque<Hdf5Dataset> datasets_;      // add() leaves those in work where they are
+    std::unique_ptr<Hdf5Target> target_;    // the tensor in work: datasets_[next_ - 1]
     std::size_t next_ = 0;
 };
 
