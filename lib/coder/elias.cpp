@@ -135,7 +135,7 @@ template <class Symbol>
         gap = read_elias(levels.code, *levels.table, at.in);
         if (gap == 0 || gap > left + 1) return void(at.wrong = "gap beyond the bucket");
         if (gap == left + 1) return void(at.place = d);
-        at.in.refill();
+        if (gap >= 128) at.in.refill();  // shorter ones leave 56 - 13 bits, enough for any level
     }
     const auto negative = static_cast<std::uint32_t>(at.in.take(1));
     const std::uint32_t k = read_elias(levels.code, *levels.table, at.in);
