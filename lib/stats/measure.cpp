@@ -35,12 +35,17 @@ std::uint64_t count_flushed(std::span<const double> v) {
 std::uint64_t count_flushed(std::span<const float>) { return 0; }
 
 template <class T>
+int sign(T x) {
+    return (x > 0) - (x < 0);
+}
+
+template <class T>
 void count_signs(std::span<const T> v, std::span<const float> y, Sums& sums) {
     std::uint64_t zeros_in = 0, zeros_out = 0, agreements = 0;
     for (std::size_t i = 0; i < v.size(); ++i) {
         zeros_in += v[i] == 0;
         zeros_out += y[i] == 0;
-        agreements += ((v[i] > 0) & (y[i] > 0)) | ((v[i] < 0) & (y[i] < 0));
+        agreements += sign(v[i]) * sign(y[i]) == 1;
     }
     sums.zeros_in += zeros_in;
     sums.zeros_out += zeros_out;
