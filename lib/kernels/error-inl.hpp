@@ -135,11 +135,48 @@ static void errors_f32(const float* v, const ErrorBucket& in, ErrorTerms<SingleD
 static void errors_f64(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
     sum_by_rule<false>(v, in, out);
 }
-static void details_f32(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
-    sum_by_rule<true>(v, in, out);
+// Counts in 32 bits, as wide as the floats, so that vectors stay whole.
+static void count_span(const float* __restrict v, const float* __restrict y, std::size_t n, ErrorCounts* counts) {
+    std::int32_t zeros_in = 0, zeros_out = 0, agreements = 0;
+#pragma omp simd reduction(+ : zeros_in, zeros_out, agreements)
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int32_t a = to_bits(v[i]), b = to_bits(y[i]);
+        const std::int32_t no_a = (a & 0x7fffffff) == 0 ? 1 : 0, no_b = (b & 0x7fffffff) == 0 ? 1 : 0;
+        zeros_in += no_a;
+        zeros_out += no_b;
+        agreements += (a ^ b) >= 0 ? 1 & ~(no_a | no_b) : 0;
+    }
+    counts->zeros_in += zeros_in;
+    counts->zeros_out += zeros_out;
+    counts->agreements += agreements;
 }
-static void details_f64(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
+
+static void count_span(const double* __restrict v, const float* __restrict y, std::size_t n, ErrorCounts* counts) {
+    std::int64_t zeros_in = 0, zeros_out = 0, agreements = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int64_t sign_v = (v[i] > 0) - (v[i] < 0), sign_y = (y[i] > 0) - (y[i] < 0);
+        zeros_in += sign_v == 0;
+        zeros_out += sign_y == 0;
+        agreements += sign_v * sign_y == 1;
+    }
+    counts->zeros_in += zeros_in;
+    counts->zeros_out += zeros_out;
+    counts->agreements += agreements;
+}
+
+template <class T>
+static void sum_details(const T* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts) {
     sum_by_rule<true>(v, in, out);
+    *counts = {0, 0, 0};
+    for (std::size_t i = 0; i < in.n; i += kSpan)
+        count_span(v + i, in.y + i, in.n - i < kSpan ? in.n - i : kSpan, counts);
+}
+
+static void details_f32(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts) {
+    sum_details(v, in, out, counts);
+}
+static void details_f64(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts) {
+    sum_details(v, in, out, counts);
 }
 
 }  // namespace gradz::kernels::GRADZ_TARGET

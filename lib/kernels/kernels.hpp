@@ -48,6 +48,11 @@ struct ErrorBucket {
     LevelSearch search;    // search only
 };
 
+struct ErrorCounts {
+    std::int64_t zeros_in, zeros_out;  // v = 0, y = 0
+    std::int64_t agreements;           // neither is 0, and they have the same sign
+};
+
 struct Kernels {
     const char* target;  // "scalar", "avx2", "avx512": also the value of GRADZ_TARGET
     int vector_bytes;    // from the compiler's own macros: proves the flags of this object
@@ -62,8 +67,8 @@ struct Kernels {
     // terms, those three with the same bits.
     void (*errors_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
     void (*errors_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
-    void (*details_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
-    void (*details_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
+    void (*details_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
+    void (*details_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
 };
 
 }  // namespace gradz::kernels

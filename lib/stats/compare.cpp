@@ -30,6 +30,7 @@ void Comparison::add_chunk(DType a_type, std::span<const std::byte> a, DType b_t
     if (a_type == b_type) differing_ += count_differing(a, b, a_size);
     const std::size_t parts = doubles_per_element(a_type);
     if (parts == 0) return;
+    const bool exact = a_type != DType::i64 && a_type != DType::u64;  // as doubles
     double x[kWidenBlock], y[kWidenBlock];
     const std::size_t block = kWidenBlock / parts;
     for (std::size_t i = 0; i < n; i += block) {
@@ -38,36 +39,38 @@ void Comparison::add_chunk(DType a_type, std::span<const std::byte> a, DType b_t
         const auto a_bytes = a.subspan(i * a_size, count * a_size), b_bytes = b.subspan(i * b_size, count * b_size);
         widen(a_type, a_bytes, xs);
         widen(b_type, b_bytes, ys);
-        if (a_type == b_type) add_doubles(xs, ys, a_bytes, b_bytes);
+        if (a_type == b_type) add_doubles(xs, ys, a_bytes, b_bytes, exact);
         else {
             differing_ += count_differing(std::as_bytes(xs), std::as_bytes(ys), sizeof(double));
-            add_doubles(xs, ys, std::as_bytes(xs), std::as_bytes(ys));
+            add_doubles(xs, ys, std::as_bytes(xs), std::as_bytes(ys), true);
         }
     }
 }
 
+// Sums are kept in a copy of our own: through `this` every step would go through memory.
 void Comparison::add_doubles(std::span<const double> a, std::span<const double> b, std::span<const std::byte> a_bytes,
-                             std::span<const std::byte> b_bytes) {
+                             std::span<const std::byte> b_bytes, bool exact) {
     const std::size_t size = a_bytes.size() / a.size();
+    const auto same = [&](std::size_t i) {
+        return std::memcmp(a_bytes.data() + i * size, b_bytes.data() + i * size, size) == 0;
+    };
+    Comparison sum = *this;
     for (std::size_t i = 0; i < a.size(); ++i) {
         const double x = a[i], y = b[i];
         double e = y - x;
-        const bool finite_pair = std::isfinite(x) && std::isfinite(y);
-        if (!finite_pair || (e == 0 && x != 0)) {  // the bytes tell NaNs and large integers apart
-            const bool same = std::memcmp(a_bytes.data() + i * size, b_bytes.data() + i * size, size) == 0;
-            if (!finite_pair) {
-                nonfinite_differing_ += !same;
-                continue;
-            }
-            if (!same) e = 1;  // 64-bit integers that round to the same double: at least that
+        if (!std::isfinite(x) || !std::isfinite(y)) {
+            sum.nonfinite_differing_ += !same(i);
+            continue;
         }
-        ++pairs_;
-        norm2_ += x * x;
-        out2_ += y * y;
-        dot_ += x * y;
-        error2_ += e * e;
-        max_abs_error_ = std::max(max_abs_error_, std::abs(e));
+        if (!exact && e == 0 && !same(i)) e = 1;  // integers that round to the same double: at least that
+        ++sum.pairs_;
+        sum.norm2_ += x * x;
+        sum.out2_ += y * y;
+        sum.dot_ += x * y;
+        sum.error2_ += e * e;
+        sum.max_abs_error_ = std::max(sum.max_abs_error_, std::abs(e));
     }
+    *this = sum;
 }
 
 void Comparison::add(const Comparison& next) {

@@ -41,9 +41,9 @@ public:
     bool within(double max_nmse) const;
 
 private:
-    // The bytes are what a and b were widened from, or their own.
+    // The bytes are what a and b were widened from, or their own; exact: without rounding.
     void add_doubles(std::span<const double> a, std::span<const double> b, std::span<const std::byte> a_bytes,
-                     std::span<const std::byte> b_bytes);
+                     std::span<const std::byte> b_bytes, bool exact);
 
     std::uint64_t elements_ = 0, differing_ = 0, nonfinite_differing_ = 0;
     std::uint64_t pairs_ = 0;  // finite ones

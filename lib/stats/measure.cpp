@@ -10,6 +10,7 @@ namespace gradz {
 namespace {
 
 using kernels::ErrorBucket;
+using kernels::ErrorCounts;
 using kernels::ErrorTerms;
 using kernels::SingleDouble;
 
@@ -26,6 +27,10 @@ std::uint64_t count_nonfinite(std::span<const T> v) {
     return count;
 }
 
+// The kernel's largest magnitude is NaN or infinite if any value is.
+bool all_finite(const kernels::Kernels& k, std::span<const float> v) { return finite(k.max_abs(v.data(), v.size())); }
+bool all_finite(const kernels::Kernels&, std::span<const double> v) { return count_nonfinite(v) == 0; }
+
 // float64 alone: float32 holds its own values.
 std::uint64_t count_flushed(std::span<const double> v) {
     std::uint64_t count = 0;
@@ -34,47 +39,56 @@ std::uint64_t count_flushed(std::span<const double> v) {
 }
 std::uint64_t count_flushed(std::span<const float>) { return 0; }
 
-template <class T>
-void count_signs(std::span<const T> v, std::span<const float> y, Sums& sums) {
-    std::uint64_t zeros_in = 0, zeros_out = 0, agreements = 0;
-    for (std::size_t i = 0; i < v.size(); ++i) {
-        zeros_in += v[i] == 0;
-        zeros_out += y[i] == 0;
-        agreements += ((v[i] > 0) & (y[i] > 0)) | ((v[i] < 0) & (y[i] < 0));
-    }
-    sums.zeros_in += zeros_in;
-    sums.zeros_out += zeros_out;
-    sums.signs += v.size() - zeros_in;
-    sums.sign_agreements += agreements;
-}
-
+// A small alphabet takes four histograms in turn: increments of one bin wait for each other.
 template <class T>
 void count_symbols(std::span<const T> symbols, std::uint32_t alphabet, Sums& sums) {
+    if (symbols.empty()) return;
     if (sums.histogram.size() < alphabet) sums.histogram.resize(alphabet);
-    for (const T s : symbols) {
-        assert(s < alphabet);
-        ++sums.histogram[s];
+    std::uint64_t* const total = sums.histogram.data();
+    constexpr std::size_t kSmall = 64;
+    std::size_t i = 0;
+    if (alphabet <= kSmall) {
+        std::uint32_t part[4][kSmall] = {};
+        const std::size_t end = std::min<std::size_t>(symbols.size(), std::size_t{1} << 32) / 4 * 4;
+        for (; i < end; i += 4)
+            for (std::size_t k = 0; k < 4; ++k) ++part[k][symbols[i + k] % kSmall];
+        for (std::uint32_t s = 0; s < alphabet; ++s)
+            total[s] += std::uint64_t{part[0][s]} + part[1][s] + part[2][s] + part[3][s];
+    }
+    for (; i < symbols.size(); ++i) {
+        assert(symbols[i] < alphabet);
+        ++total[symbols[i]];
     }
 }
 
-ErrorTerms<SingleDouble> run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, bool full) {
-    ErrorTerms<SingleDouble> terms;
-    (full ? k.details_f32 : k.errors_f32)(v.data(), b, &terms);
-    return terms;
+void run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms) {
+    k.errors_f32(v.data(), b, terms);
 }
-ErrorTerms<SingleDouble> run(const kernels::Kernels& k, std::span<const double> v, const ErrorBucket& b, bool full) {
-    ErrorTerms<SingleDouble> terms;
-    (full ? k.details_f64 : k.errors_f64)(v.data(), b, &terms);
-    return terms;
+void run(const kernels::Kernels& k, std::span<const double> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms) {
+    k.errors_f64(v.data(), b, terms);
+}
+void run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms,
+         ErrorCounts* counts) {
+    k.details_f32(v.data(), b, terms, counts);
+}
+void run(const kernels::Kernels& k, std::span<const double> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms,
+         ErrorCounts* counts) {
+    k.details_f64(v.data(), b, terms, counts);
 }
 
-void add_details(const ErrorTerms<SingleDouble>& terms, double scale2, Sums& sums) {
+void add_details(const ErrorTerms<SingleDouble>& terms, const ErrorCounts& counts, std::size_t n, double scale2,
+                 Sums& sums) {
     sums.fourth += scale2 * scale2 * terms.fourth;
     sums.out2 += terms.out2;
     sums.dot += terms.dot;
     sums.bias += terms.bias;
     sums.abs1 += terms.abs1;
     sums.max_abs_error = std::max(sums.max_abs_error, terms.worst);
+    const auto zeros_in = static_cast<std::uint64_t>(counts.zeros_in);
+    sums.zeros_in += zeros_in;
+    sums.zeros_out += static_cast<std::uint64_t>(counts.zeros_out);
+    sums.signs += n - zeros_in;
+    sums.sign_agreements += static_cast<std::uint64_t>(counts.agreements);
 }
 
 // A bucket with scale 0 is all offset: nothing is random, and nothing is expected to be lost.
@@ -85,15 +99,16 @@ void measure_finite(const Scheme& scheme, const MeasureInput& in, std::span<cons
     ErrorBucket b = expected && in.scale != 0 ? scheme.levels.bucket(in.scale, in.offset) : ErrorBucket{};
     b.y = y.data();
     b.n = v.size();
-    const ErrorTerms<SingleDouble> terms = run(*scheme.kernels, v, b, full);
+    ErrorTerms<SingleDouble> terms;
+    ErrorCounts counts{};
+    if (full) run(*scheme.kernels, v, b, &terms, &counts);
+    else run(*scheme.kernels, v, b, &terms);
     const double scale2 = static_cast<double>(in.scale) * static_cast<double>(in.scale);
     sums.norm2 += terms.norm2;
     sums.error2 += terms.error2;
     sums.variance += scale2 * terms.variance;
     if (in.bound.variance) sums.variance_bound += *in.bound.variance * terms.norm2;
-    if (!full) return;
-    add_details(terms, scale2, sums);
-    count_signs(v, y, sums);
+    if (full) add_details(terms, counts, v.size(), scale2, sums);
 }
 
 // Exceptions are rare and only in whole-tensor stages: copying costs nobody anything.
@@ -112,12 +127,12 @@ void measure_values(const Scheme& scheme, const MeasureInput& in, std::span<cons
     sums.coded += v.size();
     sums.flushed += count_flushed(v);
     if (level == StatsLevel::none) return;
-    const std::uint64_t bad = count_nonfinite(v);
+    const bool clean = all_finite(*scheme.kernels, v);
     sums.measured += v.size();
-    sums.nonfinite += bad;
+    if (!clean) sums.nonfinite += count_nonfinite(v);
     if (scheme.stochastic && !scheme.levels.empty()) sums.expected += v.size();
     if (in.bound.variance) sums.bounded += v.size();
-    if (bad == 0) measure_finite(scheme, in, v, in.y, level, sums);
+    if (clean) measure_finite(scheme, in, v, in.y, level, sums);
     else measure_rest(scheme, in, v, level, sums);
     if (level != StatsLevel::full) return;
     sums.detailed += v.size();

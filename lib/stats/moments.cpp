@@ -66,47 +66,77 @@ void Moments::Squares::add(double magnitude) {
     else normal += magnitude * magnitude;
 }
 
+void Moments::Squares::add(const Squares& s) {
+    tiny += s.tiny;
+    normal += s.normal;
+    huge += s.huge;
+}
+
 double Moments::Squares::root() const {
     if (huge > 0) return std::sqrt(huge + normal * 0x1p-600 * 0x1p-600) * 0x1p600;
     if (normal > 0) return std::sqrt(normal);  // what is tiny does not show beside it
     return std::sqrt(tiny) * 0x1p-600;
 }
 
-void Moments::count_magnitude(double magnitude) {
-    l1_ += magnitude;
-    squares_.add(magnitude);
-    ++histogram_[bin_of(magnitude)];
-    if (magnitude > linf_) linf_ = magnitude;
-    if (magnitude > 0 && (smallest_ == 0 || magnitude < smallest_)) smallest_ = magnitude;
+// Sums go through locals: through `this` every step would go through memory.
+void Moments::add_magnitudes(std::span<const double> v) {
+    double l1 = 0, top = linf_, least = smallest_ > 0 ? smallest_ : std::numeric_limits<double>::infinity();
+    Squares squares;
+    std::uint64_t* const histogram = histogram_.data();
+    for (const double x : v) {
+        const double magnitude = std::abs(x);
+        l1 += magnitude;
+        squares.add(magnitude);
+        top = std::max(top, magnitude);
+        if (magnitude > 0) least = std::min(least, magnitude);
+        ++histogram[bin_of(magnitude)];
+    }
+    l1_ += l1;
+    squares_.add(squares);
+    linf_ = top;
+    if (std::isfinite(least)) smallest_ = least;
+}
+
+void Moments::add_finite(std::span<const double> v) {
+    if (v.empty()) return;
+    const auto n = static_cast<double>(v.size());
+    double sum = 0, least = v[0], most = v[0];
+    std::uint64_t zeros = 0;
+    for (const double x : v) {
+        sum += x;
+        least = std::min(least, x);
+        most = std::max(most, x);
+        zeros += x == 0;
+    }
+    min_ = finite_ ? std::min(min_, least) : least;
+    max_ = finite_ ? std::max(max_, most) : most;
+    finite_ += v.size();
+    zeros_ += zeros;
+    sum_ += sum;
+    double m2 = 0, m3 = 0, m4 = 0;
+    const double mean = sum / n;
+    for (const double x : v) {
+        const double d = x - mean, d2 = d * d;
+        m2 += d2;
+        m3 += d2 * d;
+        m4 += d2 * d2;
+    }
+    central_.add({n, mean, m2, m3, m4});
+    add_magnitudes(v);
 }
 
 void Moments::add_block(std::span<const double> v) {
     double kept[kWidenBlock];
     std::size_t n = 0;
-    double sum = 0;
+    std::uint64_t nan = 0;
     for (const double x : v) {
-        if (!std::isfinite(x)) {
-            ++(std::isnan(x) ? nan_ : inf_);
-            continue;
-        }
-        if (finite_ + n == 0 || x < min_) min_ = x;
-        if (finite_ + n == 0 || x > max_) max_ = x;
-        kept[n++] = x;
-        sum += x;
-        zeros_ += x == 0;
-        count_magnitude(std::abs(x));
+        kept[n] = x;
+        n += std::isfinite(x);
+        nan += std::isnan(x);
     }
-    if (n == 0) return;
-    finite_ += n;
-    sum_ += sum;
-    Central block{static_cast<double>(n), sum / static_cast<double>(n)};
-    for (std::size_t i = 0; i < n; ++i) {
-        const double d = kept[i] - block.mean, d2 = d * d;
-        block.m2 += d2;
-        block.m3 += d2 * d;
-        block.m4 += d2 * d2;
-    }
-    central_.add(block);
+    nan_ += nan;
+    inf_ += v.size() - n - nan;
+    add_finite(std::span(kept).first(n));
 }
 
 void Moments::add_chunk(DType dtype, std::span<const std::byte> bytes) {
@@ -143,9 +173,7 @@ void Moments::add(const Moments& next) {
     finite_ += next.finite_;
     sum_ += next.sum_;
     l1_ += next.l1_;
-    squares_.tiny += next.squares_.tiny;
-    squares_.normal += next.squares_.normal;
-    squares_.huge += next.squares_.huge;
+    squares_.add(next.squares_);
     central_.add(next.central_);
     if (histogram_.size() < next.histogram_.size()) histogram_.resize(next.histogram_.size());
     for (std::size_t i = 0; i < next.histogram_.size(); ++i) histogram_[i] += next.histogram_[i];

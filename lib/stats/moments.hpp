@@ -47,11 +47,13 @@ private:
     struct Squares {
         double tiny = 0, normal = 0, huge = 0;
         void add(double magnitude);
+        void add(const Squares& s);
         double root() const;
     };
 
     void add_block(std::span<const double> v);
-    void count_magnitude(double magnitude);
+    void add_finite(std::span<const double> v);
+    void add_magnitudes(std::span<const double> v);
     double quantile(double share) const;
     void set_quantiles(MomentFigures& f) const;
 
