@@ -33,7 +33,9 @@ GRADZ_ELEMENT float f16_value(std::int32_t h) {  // 0 <= h < 2^16; exact
 // The 16 bits of a bfloat16, the upper half of a float32.
 GRADZ_ELEMENT std::int32_t bf16_bits(float x) {
     const std::int32_t bits = to_bits(x), a = bits & 0x7fffffff;
-    const std::int32_t rounded = (a + 0x7fff + (a >> 16 & 1)) >> 16;
+    const std::int32_t half = 0x7fff + (a >> 16 & 1);  // a NaN plus that leaves int32
+    const auto rounded =
+        static_cast<std::int32_t>((static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(half)) >> 16);
     return (bits >> 16 & 0x8000) | (a > kInfinity ? (a | kQuiet) >> 16 : rounded);
 }
 

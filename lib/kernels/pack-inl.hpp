@@ -1,6 +1,11 @@
 // Symbols to bit strings and back, compiled once per target by target.cpp.
 namespace gradz::kernels::GRADZ_TARGET {
 
+// No bytes may come with null pointers, which memcpy does not take.
+static void copy(std::uint8_t* to, const std::uint8_t* from, std::size_t n) {
+    if (n > 0) memcpy(to, from, n);
+}
+
 // Any width up to 16, one symbol at a time. Also the end of every string, from a whole
 // number of eights on, where the string is at the start of a byte.
 template <class Symbol>
@@ -82,7 +87,7 @@ static void unpack4(const std::uint8_t* __restrict bits, std::size_t n, std::uin
 
 static void pack8(const std::uint8_t* __restrict symbols, std::size_t n, int width, std::uint8_t* __restrict bits) {
     if (width == 4) return pack4(symbols, n, bits);
-    if (width == 8) return (void)memcpy(bits, symbols, n);
+    if (width == 8) return copy(bits, symbols, n);
     const Octet octet(width);
     const std::size_t count = octets(n, width), stride = static_cast<std::size_t>(width);
     for (std::size_t g = 0; g < count; ++g) {
@@ -96,7 +101,7 @@ static void pack8(const std::uint8_t* __restrict symbols, std::size_t n, int wid
 
 static void unpack8(const std::uint8_t* __restrict bits, std::size_t n, int width, std::uint8_t* __restrict symbols) {
     if (width == 4) return unpack4(bits, n, symbols);
-    if (width == 8) return (void)memcpy(symbols, bits, n);
+    if (width == 8) return copy(symbols, bits, n);
     const Octet octet(width);
     const std::size_t count = octets(n, width), stride = static_cast<std::size_t>(width);
     for (std::size_t g = 0; g < count; ++g) {
@@ -109,12 +114,12 @@ static void unpack8(const std::uint8_t* __restrict bits, std::size_t n, int widt
 }
 
 static void pack16(const std::uint8_t* symbols, std::size_t n, int width, std::uint8_t* bits) {
-    if (width == 16) memcpy(bits, symbols, 2 * n);
+    if (width == 16) copy(bits, symbols, 2 * n);
     else pack_each<std::uint16_t>(symbols, n, width, bits);
 }
 
 static void unpack16(const std::uint8_t* bits, std::size_t n, int width, std::uint8_t* symbols) {
-    if (width == 16) memcpy(symbols, bits, 2 * n);
+    if (width == 16) copy(symbols, bits, 2 * n);
     else unpack_each<std::uint16_t>(bits, n, width, symbols);
 }
 

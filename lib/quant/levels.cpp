@@ -11,8 +11,6 @@ namespace {
 
 using kernels::LevelKind;
 
-constexpr std::int32_t kMaxMagnitudes = 255;
-
 Error bad(const std::string& what) { return {Errc::invalid_argument, what, "spec"}; }
 
 std::string text_of(float x) {
@@ -24,9 +22,7 @@ std::string text_of(float x) {
 Result<std::int32_t> count_magnitudes(const Preset& preset, const Stage& stage, bool with_zero) {
     if (const std::string* s = stage.find("s")) {
         if (!with_zero) return bad("s = " + *s + " counts levels beside zero; with zero=no give bits");
-        const auto m = static_cast<std::int32_t>(number(stage, "s")) + preset.beyond_s;
-        if (m > kMaxMagnitudes) return bad("s = " + *s + ", want at most " + std::to_string(255 - preset.beyond_s));
-        return m;
+        return static_cast<std::int32_t>(number(stage, "s")) + preset.beyond_s;
     }
     const auto bits = static_cast<std::int32_t>(number(stage, "bits"));
     if (!with_zero) return 1 << (bits - 1);

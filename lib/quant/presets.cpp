@@ -12,15 +12,19 @@ constexpr Param kBits = {"bits", "4", "", 2, 8};
 constexpr Param kBucket = {"bucket", "512", "tensor", 1, kMaxBucket};
 constexpr Param kRounding = {"rounding", "stochastic", "stochastic|nearest"};
 
-constexpr Param s_up_from(double lo) { return {"s", "", "", lo, 255, true, false, "bits"}; }
+constexpr Param s(double lo, double hi) { return {"s", "", "", lo, hi, true, false, "bits"}; }
 
 constexpr Param kNuqsgd[] = {
-    {"bits", "4", "", 1, 8},   s_up_from(0), {"p", "0.5", "", 0, 1, false, true},
-    {"norm", "l2", "l2|linf"}, kBucket,      kRounding,
+    {"bits", "4", "", 1, 8},              // 1 with zero=no alone
+    s(0, 254),                            // levels inside (0, 1)
+    {"p", "0.5", "", 0, 1, false, true},  // ratio of neighbours
+    {"norm", "l2", "l2|linf"},
+    kBucket,
+    kRounding,
     {"zero", "yes", "yes|no"},
 };
-constexpr Param kQsgd[] = {kBits, s_up_from(1), {"norm", "l2", "l2|linf"}, kBucket, kRounding};
-constexpr Param kQsgdinf[] = {kBits, s_up_from(1), {"norm", "linf", "linf"}, kBucket, kRounding};
+constexpr Param kQsgd[] = {kBits, s(1, 255), {"norm", "l2", "l2|linf"}, kBucket, kRounding};
+constexpr Param kQsgdinf[] = {kBits, s(1, 255), {"norm", "linf", "linf"}, kBucket, kRounding};
 
 constexpr Preset kPresets[] = {
     {{0, "none", Kind::quantizer, {}, "elements as they are, bit for bit"}, LevelRule::none},

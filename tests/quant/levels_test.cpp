@@ -59,6 +59,6 @@ TEST_CASE("the first level that is not normal or not above the one below is name
 TEST_CASE("bits and s go with zero, or not") {
     CHECK(refusal("nuqsgd:bits=1") == "bits = 1, want 2..8 with zero=yes");
     CHECK(refusal("nuqsgd:s=6,zero=no") == "s = 6 counts levels beside zero; with zero=no give bits");
-    CHECK(refusal("nuqsgd:s=255,p=0.9") == "s = 255, want at most 254");
+    CHECK(refusal("nuqsgd:s=255,p=0.9") == "s = 255, want 0..254");
     CHECK(refusal("qsgd:s=255") == "");
 }
