@@ -35,7 +35,7 @@ std::string tree(const fs::path& folder) {
     return out;
 }
 
-Result<Done> copy(const fs::path& from, const fs::path& to) {
+Result<Done> copy_dump(const fs::path& from, const fs::path& to) {
     GRADZ_TRY(auto reader, open_tensors(from, {}));
     GRADZ_TRY(auto writer, create_folder(to, reader->origin(), {}));
     return copy_tensors(*reader, *writer);
@@ -149,9 +149,9 @@ TEST_CASE("folder writer: the folder comes back as it was") {
     place(dir, "run/step_2/rank_1.npy");
     place(dir, "run/step_2/empty.npy", kData / "edge/npy_empty.npy");
     place(dir, "run/deep/er/zero.npy", kData / "edge/npy_0d.npy");
-    REQUIRE(copy(dir / "run", dir / "back"));
+    REQUIRE(copy_dump(dir / "run", dir / "back"));
     CHECK(tree(dir / "run") == tree(dir / "back"));
-    CHECK(copy(dir / "run", dir / "back").error().code == Errc::exists);
+    CHECK(copy_dump(dir / "run", dir / "back").error().code == Errc::exists);
     struct stat info;
     REQUIRE(stat((dir / "back/deep/er").c_str(), &info) == 0);
     const mode_t mask = umask(0);

@@ -52,7 +52,8 @@ void check_tensor(TensorReader& reader, const json& want) {
 
 template <class Use>
 void for_each_npy(const fs::path& folder, const char* list, Use use) {
-    for (const auto& [file, entry] : load(folder / list).items())
+    const json all = load(folder / list);
+    for (const auto& [file, entry] : all.items())
         if (file.ends_with(".npy")) {
             CAPTURE(file);
             use(folder / file, entry);
@@ -85,8 +86,8 @@ TEST_CASE("npy reader: every edge case is read or refused as expected.json says"
         check_tensor(*reader, want["tensors"][path.stem().string()]);  // once more
         ++read;
     });
-    CHECK(read == 22);
-    CHECK(refused == 13);
+    CHECK(read == 21);
+    CHECK(refused == 14);
 }
 
 TEST_CASE("npy reader: real gradients against the manifest, from files and from pipes") {
