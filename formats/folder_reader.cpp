@@ -126,7 +126,7 @@ public:
     Result<Done> finish() override {
         current_.reset();
         for (const auto& file : files_)
-            if (auto same = unchanged(file); !same) return same;
+            if (auto same = unchanged(file); !same) return inside(std::move(same.error()), file.relative);
         return Done{};
     }
 
@@ -151,7 +151,7 @@ private:
     Result<Done> unchanged(const File& file) const {
         GRADZ_TRY(const auto now, stamp_of(file.relative));
         if (now == file.stamp) return Done{};
-        return Error{Errc::io, "file changed while being read", file.relative};
+        return Error{Errc::io, "file changed while being read", ""};
     }
 
     Result<std::unique_ptr<TensorReader>> open_inner(const std::string& relative) const {

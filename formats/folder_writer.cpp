@@ -84,7 +84,7 @@ public:
         if (index >= places_.size()) return Error{Errc::invalid_argument, "no such tensor", ""};
         const auto place = places_[index];
         GRADZ_TRY([[maybe_unused]] auto there, advance(place.file));
-        if (!writer_) return Error{Errc::invalid_argument, "tensors out of order", ""};
+        if (!writer_ || current_ != place.file) return Error{Errc::invalid_argument, "tensors out of order", ""};
         return writer_->write(place.tensor, first, bytes);
     }
 
@@ -116,7 +116,7 @@ private:
     // Completes all files before `target` and opens that one. Files that had no tensor come
     // back; those whose tensors were all left out do not.
     Result<Done> advance(std::size_t target) {
-        while (current_ < target || !writer_) {
+        while (current_ < target || (current_ == target && !writer_)) {
             if (writer_) {
                 GRADZ_TRY([[maybe_unused]] auto committed, writer_->commit());
                 writer_.reset();

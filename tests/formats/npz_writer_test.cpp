@@ -204,6 +204,7 @@ public:
     bool seekable() const override { return true; }
     std::filesystem::path staging() const override { return {}; }
     void copy_times(const std::filesystem::path&) override {}
+    void redirect(const std::filesystem::path&) override {}
     Result<Done> commit() override { return Done{}; }
 
     std::uint64_t total = 0;
