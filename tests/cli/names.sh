@@ -53,5 +53,5 @@ esac
 # --include and --exclude see names, not paths.
 expect_status 0 gradz decompress evil.grz --include '*/evil' --exclude '/abs/*' --to npz -o one.npz --quiet
 expect_equal "$(tensors names one.npz)" '"../../evil"'
-expect_error 1 'no tensor' gradz decompress evil.grz --include 'nothing*' --to npz -o none.npz
+expect_refused 'no tensor' gradz decompress evil.grz --include 'nothing*' --to npz -o none.npz
 expect_no_file none.npz
