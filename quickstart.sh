@@ -18,6 +18,6 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGRADZ_DEVELOPER=OF
 cmake --build "$folder"
 
 step "Walk-through: compress, test, decompress and compare the dumps in samples/"
-samples/walkthrough.sh "$folder/cli/gradz" build/quickstart-out
+samples/walkthrough.sh "$folder/gradz" build/quickstart-out
 
-printf '\nThe program is %s; try: %s compress --help\n' "$folder/cli/gradz" "$folder/cli/gradz"
+printf '\nThe program is %s; try: %s compress --help\n' "$folder/gradz" "$folder/gradz"

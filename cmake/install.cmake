@@ -1,9 +1,6 @@
-# cmake --install BUILD [--prefix DIR]: the program, its man pages and its papers.
+# cmake --install BUILD [--prefix DIR]: what goes with the program; cli/ installs that itself.
 include(GNUInstallDirs)
 
-if(TARGET gradz)
-    install(TARGETS gradz RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 foreach(section 1 5)
     file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})

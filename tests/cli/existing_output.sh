@@ -7,13 +7,13 @@ before=$(sha d/x.npy)
 
 # Refused without -f, replaced with it.
 echo precious >d/x.npy.grz
-expect_error 2 'x\.npy\.grz' gradz compress d/x.npy
+expect_error 1 'x\.npy\.grz' gradz compress d/x.npy
 expect_equal "$(cat d/x.npy.grz)" precious
 expect_listing d x.npy x.npy.grz
 expect_status 0 gradz compress d/x.npy -f
 gradz test d/x.npy.grz --quiet
 expect_equal "$(sha d/x.npy)" "$before"
-expect_error 2 'x\.npy' gradz decompress d/x.npy.grz
+expect_error 1 'x\.npy' gradz decompress d/x.npy.grz
 expect_equal "$(sha d/x.npy)" "$before"
 expect_listing d x.npy x.npy.grz
 

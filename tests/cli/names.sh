@@ -25,10 +25,9 @@ mkdir -p deep/er/inside
 outside() { find . -path ./deep/er/inside/out -prune -o -print | sort; }
 for dump in npz_dotdot_name.npz st_names.safetensors npz_unicode_names.npz st_escaped_name.safetensors; do
     gradz compress "$DATA/edge/$dump" -q none -o evil.grz -f --quiet
-    outside >before.txt
+    before=$(outside)
     expect_status 0 gradz decompress evil.grz --to npy -o deep/er/inside/out
-    outside >after.txt
-    expect_same_file before.txt after.txt
+    expect_equal "$(outside)" "$before"
     expect_equal "$(find deep/er/inside/out -mindepth 1 ! -type f)" ""
     expect_equal "$(find deep/er/inside/out -type f | wc -l)" "$(gradz list --json evil.grz | jq '[.files[].tensors[]] | length')"
     expect_no_file /abs
@@ -54,5 +53,5 @@ esac
 # --include and --exclude see names, not paths.
 expect_status 0 gradz decompress evil.grz --include '*/evil' --exclude '/abs/*' --to npz -o one.npz --quiet
 expect_equal "$(tensors names one.npz)" '"../../evil"'
-expect_error 1 'no tensor' gradz decompress evil.grz --include 'nothing*' --to npz -o none.npz
+expect_refused 'no tensor' gradz decompress evil.grz --include 'nothing*' --to npz -o none.npz
 expect_no_file none.npz

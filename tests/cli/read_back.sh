@@ -15,7 +15,7 @@ for dump in mlp_step1500_stored.npz mlp_bigendian.h5 gpt_step200_h0_f32.safetens
         gradz decompress lossy.grz --to $to -o out -f --quiet  # the same values in every format
         tensors same lossy.npz out
         # And gradz itself reads what it wrote.
-        expect_status 0 gradz diff lossy.npz out.$to --structure >/dev/null
+        expect_status 0 gradz stats out.$to >/dev/null
         rm out out.$to
     done
     gradz decompress exact.grz --to npy -o folder --quiet
