@@ -1,5 +1,6 @@
 // Front coding and zstd let a few bytes stand for gigabytes of names and attributes. What a
-// stream makes its reader remember is therefore bounded by its length: docs/FORMAT.md 11.
+// stream makes its reader remember is therefore bounded by its length, beside a base that
+// only hostile streams and dumps of millions of attributes reach. Writers keep to it too.
 #pragma once
 
 #include <cstdint>

@@ -125,12 +125,11 @@ private:
 
 }  // namespace
 
-Result<std::vector<IndexedStream>> read_index(ByteSource& source) {
+Result<std::vector<IndexedStream>> read_index(ByteSource& source, std::uint64_t state_bytes) {
     const std::uint64_t size = source.size().value_or(0);
     if (size == 0) return Error{Errc::truncated, "the input is empty", ""};
     GRADZ_TRY(const auto placed, find_streams(source, size));
-    StateBudget budget;  // of all streams together: they are all kept
-    budget.input = size;
+    StateBudget budget{state_bytes, size};
     std::vector<IndexedStream> out;
     for (const auto& p : placed) {
         GRADZ_TRY(auto stream, IndexReader(source, p, budget).read());

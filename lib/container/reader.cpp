@@ -44,7 +44,7 @@ Result<std::optional<StreamStep>> StreamReader::read_head() {
     auto head = gradz::read_head(bytes);
     if (!head) return at_byte(head.error(), begin_, "head");
     check_.start(*head);
-    budget_ = StateBudget{};
+    budget_ = StateBudget{state_bytes_};
     index_ = IndexBuilder();
     inside_ = true;
     return std::optional(StreamStep{StepKind::head});

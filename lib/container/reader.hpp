@@ -36,8 +36,9 @@ struct StreamStep {
 // `where` of an error: "record at byte 1234", "head at byte 0", "end at byte 5678".
 class StreamReader {
 public:
-    // The source must outlive the reader.
-    explicit StreamReader(ByteSource& source) : source_(source), check_(budget_) {}
+    // The source must outlive the reader. `state_bytes`: see budget.hpp.
+    explicit StreamReader(ByteSource& source, std::uint64_t state_bytes = StateBudget::kBase)
+        : source_(source), state_bytes_(state_bytes), check_(budget_) {}
 
     // Nothing at the end of the input; Errc::truncated if it ends elsewhere, also if it is
     // empty. Not to be called again after an error.
@@ -55,6 +56,7 @@ private:
     Result<std::size_t> fill(std::size_t at, std::size_t count);
 
     ByteSource& source_;
+    std::uint64_t state_bytes_;
     StateBudget budget_;
     StreamCheck check_;
     IndexBuilder index_;  // what INDEX must say, as it is collected
@@ -80,8 +82,8 @@ struct IndexedStream {
 // All streams of the input, in order, found from its end. Precondition: source.size().
 // Checksums of the records it reads, of HEAD, INDEX and END are verified; blocks are listed
 // in order and complete, or Errc::corrupt. An input that begins like a stream but ends
-// without END is Errc::truncated.
-Result<std::vector<IndexedStream>> read_index(ByteSource& source);
+// without END is Errc::truncated. `state_bytes` is for all streams together.
+Result<std::vector<IndexedStream>> read_index(ByteSource& source, std::uint64_t state_bytes = StateBudget::kBase);
 
 // One record by its place: frame and checksum verified, `buffer` holds it.
 Result<Record> read_record_at(ByteSource& source, std::uint64_t offset, std::uint64_t length,
