@@ -8,93 +8,68 @@
 #include <string>
 #include <vector>
 
+#include "container/block_order.hpp"
+#include "container/index_codec.hpp"
 #include "container/record.hpp"
+#include "container/state.hpp"
+#include "container/stream_check.hpp"
 #include "core/byte_io.hpp"
 #include "core/origin.hpp"
 
 namespace gradz {
 
-struct StreamHead {
-    std::uint8_t major = 1, minor = 0;
-    std::uint32_t required = 0, optional = 0;
-    std::uint64_t seed = 0;
-};
-
-// What the records before the blocks say. Grows as they are read.
-struct StreamState {
-    StreamHead head;
-    Origin origin;
-    std::vector<std::string> specs;
-    std::vector<TensorHeader> tensors;
-    std::vector<std::uint64_t> elements;      // of each tensor
-    std::vector<std::uint64_t> header_bytes;  // of each tensor, as StreamWriter::tensors gives them
-};
-
-struct Record {
-    std::uint8_t type = 0;
-    std::uint64_t offset = 0;          // of the record, from the start of the input
-    std::uint64_t length = 0;          // type to checksum
-    std::span<const std::byte> body;   // valid until the next call
-    std::span<const std::byte> whole;  // type to checksum
-};
-
 // One step of a forward reader.
 enum class StepKind : std::uint8_t { head, record, end };  // HEAD; a record but INDEX; INDEX and END
 struct StreamStep {
     StepKind kind;
-    Record record;  // of kind record
+    Record record{};          // of kind record
+    BlockHead block{};        // of a BLOCK record
+    Chunk block_elements{};   // of a BLOCK record: in its tensor, or all of those of a run
+    std::size_t rest_at = 0;  // of a BLOCK record: where its sections begin in record.body
 };
 
 // Reads any number of streams one after another from a pipe or a file. Checks frames,
 // checksums, order and features, applies ORIGIN, SPEC and TENSORS to state(), skips unknown
-// skippable records, and compares INDEX and END with what went by. What BLOCK bodies hold
-// is for pipeline/ to decode; their order and ranges are checked by BlockOrder below.
-// `where` of an error: "record at byte 1234".
+// skippable records, and compares INDEX and END with what went by. Blocks are complete and
+// in order, the heads of their bodies are checked; the rest of a body is for pipeline/.
+// Memory: the record at hand, as far as its bytes have come, and the state.
+// `where` of an error: "record at byte 1234", "head at byte 0", "end at byte 5678".
 class StreamReader {
 public:
-    // The source must outlive the reader.
-    explicit StreamReader(ByteSource& source) : source_(source) {}
+    // The source must outlive the reader. `state_bytes`: see budget.hpp.
+    explicit StreamReader(ByteSource& source, std::uint64_t state_bytes = StateBudget::kBase)
+        : source_(source), state_bytes_(state_bytes), check_(budget_) {}
 
-    // Nothing at the end of the input; Errc::truncated if it ends elsewhere, also if it is empty.
+    // Nothing at the end of the input; Errc::truncated if it ends elsewhere, also if it is
+    // empty. Not to be called again after an error.
     Result<std::optional<StreamStep>> next();
 
-    const StreamState& state() const { return state_; }  // of the stream at hand
-    std::uint64_t offset() const { return offset_; }     // bytes read so far
+    const StreamState& state() const { return check_.state(); }  // of the stream at hand
+    std::uint64_t offset() const { return offset_; }             // bytes read so far
 
 private:
-    Result<StreamStep> read_head();
+    Result<std::optional<StreamStep>> read_head();
     Result<std::optional<StreamStep>> read_record();
-    Result<Done> read_end();
+    Result<Record> read_whole();
+    Result<StreamStep> apply(const Record& record);
+    Result<Done> read_end(const Record& index);
+    Result<std::size_t> fill(std::size_t at, std::size_t count);
 
     ByteSource& source_;
-    StreamState state_;
+    std::uint64_t state_bytes_;
+    StateBudget budget_;
+    StreamCheck check_;
+    IndexBuilder index_;  // what INDEX must say, as it is collected
     std::vector<std::byte> buffer_;
-    std::vector<std::byte> listed_;  // what INDEX must say, as it is collected
-    std::uint64_t offset_ = 0, begin_ = 0, count_ = 0, last_tensor_ = 0;
-    bool inside_ = false, any_ = false;
+    std::uint64_t offset_ = 0, begin_ = 0;
+    bool inside_ = false;
 };
-
-// Blocks of a stream must come in element order and cover every element once.
-class BlockOrder {
-public:
-    // Checks a block against the tensors known so far and moves on. Errc::corrupt names the
-    // block that was expected. The block covers elements [first, first + count) of its tensor,
-    // or all of `tensors` tensors.
-    Result<Chunk> next(const BlockHead& head, const StreamState& state);
-
-    // At a TENSORS record and at the end: nothing is missing.
-    Result<Done> complete(const StreamState& state);
-
-private:
-    std::uint64_t tensor_ = 0, element_ = 0;
-};
-
-// Elements of a bucket and of a chunk for a spec text, from its `bucket` key (docs/FORMAT.md 8).
-Result<std::uint64_t> bucket_of(const std::string& spec, std::uint64_t elements);
 
 struct IndexedBlock {
     std::uint64_t offset, length;  // of the record, from the start of the input
     std::uint64_t tensor, chunk;
+    std::uint64_t tensors;  // above 1 only for a run
+    Chunk elements;         // of its tensor, or all of those of a run
 };
 
 // One stream of a file, by its index. Only ORIGIN, SPEC and TENSORS records were read.
@@ -105,9 +80,10 @@ struct IndexedStream {
 };
 
 // All streams of the input, in order, found from its end. Precondition: source.size().
-// Checksums of the records it reads, of INDEX and of END are verified; blocks are listed
-// in order and complete, or Errc::corrupt.
-Result<std::vector<IndexedStream>> read_index(ByteSource& source);
+// Checksums of the records it reads, of HEAD, INDEX and END are verified; blocks are listed
+// in order and complete, or Errc::corrupt. An input that begins like a stream but ends
+// without END is Errc::truncated. `state_bytes` is for all streams together.
+Result<std::vector<IndexedStream>> read_index(ByteSource& source, std::uint64_t state_bytes = StateBudget::kBase);
 
 // One record by its place: frame and checksum verified, `buffer` holds it.
 Result<Record> read_record_at(ByteSource& source, std::uint64_t offset, std::uint64_t length,

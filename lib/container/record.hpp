@@ -18,6 +18,7 @@ enum class RecordType : std::uint8_t { spec = 0x01, tensors = 0x02, block = 0x03
 
 constexpr std::uint64_t kMaxBody = std::uint64_t{1} << 26;
 constexpr std::uint64_t kHeadBytes = 40, kEndBytes = 32;
+constexpr std::uint64_t kMinRecord = 1 + 1 + 8, kMaxRecord = 1 + 4 + kMaxBody + 8;  // type, length, checksum
 constexpr std::uint64_t kMaxNameBytes = 65535;
 constexpr std::array<unsigned char, 8> kHeadMagic = {0x8f, 'G', 'R', 'Z', '\r', '\n', 0x1a, '\n'};
 constexpr std::array<unsigned char, 8> kEndMagic = {0x8f, 'G', 'R', 'Z', 'E', 'N', 'D', '\n'};
@@ -35,6 +36,16 @@ struct TensorHeader {
 
 enum Rule : std::uint64_t { kRuleCommand = 0, kRuleDtype = 1, kRuleNoGain = 2, kRuleSmall = 3, kRulePolicy = 4 };
 
+struct Record {
+    std::uint8_t type = 0;
+    std::uint64_t offset = 0;          // of the record, from the start of the input
+    std::uint64_t length = 0;          // type to checksum
+    std::span<const std::byte> body;   // valid until the next call
+    std::span<const std::byte> whole;  // type to checksum
+
+    bool is(RecordType t) const { return type == static_cast<std::uint8_t>(t); }
+};
+
 // What stands before the sections of a BLOCK.
 struct BlockHead {
     std::uint8_t coding = 0;  // 0 raw elements, 1 planes, kSymbols + coder id
@@ -50,7 +61,8 @@ public:
     std::vector<std::byte>& bytes() { return bytes_; }  // append the body with a ByteWriter
     std::size_t body_size() const { return bytes_.size() - kRoom; }
 
-    // The whole record, valid until start(). Errc::unsupported if the body exceeds kMaxBody.
+    // The whole record, valid until start(); call it once. Errc::unsupported if the body
+    // exceeds kMaxBody.
     Result<std::span<const std::byte>> finish();
 
 private:
@@ -60,6 +72,6 @@ private:
 };
 
 void write_block_head(const BlockHead& head, std::vector<std::byte>& body);
-Result<BlockHead> read_block_head(ByteReader& body);  // structure only; ranges are the reader's
+Result<BlockHead> read_block_head(ByteReader& body);  // structure only; ranges are BlockOrder's
 
 }  // namespace gradz
