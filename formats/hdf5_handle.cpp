@@ -17,13 +17,6 @@ std::recursive_mutex& Hdf5Session::mutex() {
     return *one;
 }
 
-Hdf5Session::Hdf5Session() : lock_(mutex()) {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
-
-Hdf5Session::~Hdf5Session() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
-
 Hid::~Hid() {
     if (id_ < 0) return;
     const Hdf5Session session;

@@ -17,11 +17,11 @@ namespace gradz::formats {
 
 // Held by every public call of a reader, source or writer. libhdf5 serializes its callers
 // where it was built thread-safe and breaks where it was not; this makes no difference of
-// them. Also keeps libhdf5 from printing its error stack. May be nested.
+// them. Also keeps libhdf5 from printing its error stack, now and when the process ends with
+// a damaged file half open. May be nested.
 class Hdf5Session {
 public:
-    Hdf5Session();
-    ~Hdf5Session();
+    Hdf5Session() : lock_(mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
     Hdf5Session(const Hdf5Session&) = delete;
     Hdf5Session& operator=(const Hdf5Session&) = delete;
 
@@ -29,8 +29,6 @@ private:
     static std::recursive_mutex& mutex();
 
     std::lock_guard<std::recursive_mutex> lock_;
-    H5E_auto2_t print_ = nullptr;  // what this thread had before
-    void* print_data_ = nullptr;
 };
 
 // Owns one id of any kind, or none.

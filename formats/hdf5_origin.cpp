@@ -152,7 +152,7 @@ private:
         if (__builtin_mul_overflow(shape.elements, H5Tget_size(type.get()), &bytes) || bytes > kLargestAttribute)
             return drop(name, "more than " + std::to_string(kLargestAttribute) + " bytes");
         std::vector<std::byte> data;
-        if (known->string && known->string->length == 0) {
+        if (shape.elements > 0 && known->string && known->string->length == 0) {
             GRADZ_TRY(Done{}, read_variable(attribute.get(), type.get(), shape.elements, data));
         } else {
             data.resize(bytes);

@@ -1,7 +1,6 @@
 // HDF5 files. All calls of libhdf5 happen under one lock (hdf5_handle.hpp); values that lie
 // flat in the file are mapped and need no call at all.
-#include <unistd.h>
-
+#include "formats/hdf5_scratch.hpp"
 #include "formats/hdf5_source.hpp"
 #include "formats/hdf5_visit.hpp"
 #include "formats/names.hpp"
@@ -35,22 +34,25 @@ private:
     std::uint64_t memory_;
 };
 
-bool starts(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
+Result<Hid> try_open(const std::filesystem::path& path, const MappedFile& mapped, hid_t access) {
+    if (is_nameless(path)) return open_nameless(path, mapped.bytes(), access);
+    return Hid(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access));
+}
 
 // Read-only and NFS mounts may refuse locks, and so does a process that has the file open
 // for writing: the file is read without one, and the caller told.
-Result<Hid> open_file(const std::filesystem::path& path, std::vector<std::string>& warnings) {
+Result<Hid> open_file(const std::filesystem::path& path, const MappedFile& mapped, std::vector<std::string>& warnings) {
     GRADZ_TRY(const auto access, checked(H5Pcreate(H5P_FILE_ACCESS)));
-    Hid file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
+    GRADZ_TRY(auto file, try_open(path, mapped, access.get()));
     auto message = file ? std::string() : hdf5_message();
-    if (!file && starts(message, "unable to lock file")) {
+    if (!file && message.starts_with("unable to lock file")) {
         H5Pset_file_locking(access.get(), false, true);
-        file = Hid(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
+        GRADZ_TRY(file, try_open(path, mapped, access.get()));
         if (file) warnings.push_back("read without a lock: " + message);
         if (!file) message = hdf5_message();
     }
     if (!file)
-        return Error{starts(message, "truncated file") ? Errc::truncated : Errc::corrupt, "HDF5: " + message, ""};
+        return Error{message.starts_with("truncated file") ? Errc::truncated : Errc::corrupt, "HDF5: " + message, ""};
     return file;
 }
 
@@ -89,7 +91,7 @@ Result<std::unique_ptr<TensorReader>> open_hdf5(const std::filesystem::path& pat
     GRADZ_TRY(auto mapped, map_file(path));
     if (mapped->bytes().empty()) return Error{Errc::truncated, "empty file", ""};
     std::vector<std::string> warnings;
-    GRADZ_TRY(auto file, open_file(path, warnings));
+    GRADZ_TRY(auto file, open_file(path, *mapped, warnings));
     GRADZ_TRY(auto contents, visit_hdf5(file.get(), identity, options));
     contents.warnings.insert(contents.warnings.begin(), warnings.begin(), warnings.end());
     if (contents.tensors.empty()) return no_tensor(contents);

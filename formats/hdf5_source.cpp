@@ -67,10 +67,8 @@ private:
         box_ = {};
         values_.resize(std::max(values_.size(), static_cast<std::size_t>(box.count * size_)));
         const Hid file_space(H5Dget_space(dataset_.get()));
-        const hsize_t count = box.count;
-        GRADZ_TRY(const auto memory_space, checked(H5Screate_simple(1, &count, nullptr)));
         if (!file_space) return hdf5_error(Errc::io, "", "tensor " + name_);
-        GRADZ_TRY(Done{}, tiling_.select(file_space.get(), box));
+        GRADZ_TRY(const auto memory_space, tiling_.select(file_space.get(), box));
         if (H5Dread(dataset_.get(), memory_type_.get(), memory_space.get(), file_space.get(), H5P_DEFAULT,
                     values_.data()) < 0)
             return hdf5_error(Errc::corrupt, "", "tensor " + name_);

@@ -36,9 +36,7 @@ Result<Done> Hdf5Target::write(std::span<const std::byte> bytes) {
 
 Result<Done> Hdf5Target::store(Chunk box, const std::byte* values) {
     GRADZ_TRY(const auto file_space, checked(H5Dget_space(id_.get())));
-    const hsize_t count = box.count;
-    GRADZ_TRY(const auto memory_space, checked(H5Screate_simple(1, &count, nullptr)));
-    GRADZ_TRY(Done{}, tiling_.select(file_space.get(), box));
+    GRADZ_TRY(const auto memory_space, tiling_.select(file_space.get(), box));
     if (H5Dwrite(id_.get(), type_.get(), memory_space.get(), file_space.get(), H5P_DEFAULT, values) < 0)
         return hdf5_error(Errc::io, "", "");
     return Done{};

@@ -42,8 +42,8 @@ Chunk Hdf5Tiling::box_at(std::uint64_t element) const {
     return {(element / row_ - index + first) * row_, std::min(step_, shape_[axis_] - first) * row_};
 }
 
-Result<Done> Hdf5Tiling::select(hid_t space, Chunk box) const {
-    if (shape_.empty()) return Done{};  // a scalar: all of it
+Result<Hid> Hdf5Tiling::select(hid_t space, Chunk box) const {
+    if (shape_.empty()) return checked(H5Screate(H5S_SCALAR));
     std::vector<hsize_t> start(shape_.size(), 0), count(shape_.begin(), shape_.end());
     std::uint64_t left = box.first / row_;
     for (std::size_t i = axis_ + 1; i-- > 0; left /= shape_[i]) {
@@ -52,7 +52,7 @@ Result<Done> Hdf5Tiling::select(hid_t space, Chunk box) const {
     }
     if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
         return hdf5_error(Errc::io, "", "");
-    return Done{};
+    return checked(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr));
 }
 
 Result<Hid> Hdf5Tiling::access_properties(std::uint64_t memory) const {

@@ -23,8 +23,9 @@ public:
 
     Chunk box_at(std::uint64_t element) const;  // the box with that element
 
-    // space: of the dataset. box: as box_at() gives it.
-    Result<Done> select(hid_t space, Chunk box) const;
+    // Selects the box in `space`, the dataset's. Returns the dataspace of the box in memory, of
+    // the same rank: with flat memory libhdf5 would match elements one by one.
+    Result<Hid> select(hid_t space, Chunk box) const;
 
     // Bytes of chunks that more than one box touches at a time: what the chunk cache should
     // hold. 0 if boxes share no chunk.

@@ -8,9 +8,9 @@
 #include "formats/hdf5_layout.hpp"
 #include "formats/hdf5_names.hpp"
 #include "formats/hdf5_origin.hpp"
+#include "formats/hdf5_scratch.hpp"
 #include "formats/hdf5_target.hpp"
 #include "formats/readers.hpp"
-#include "formats/spool.hpp"
 
 namespace gradz::formats {
 namespace {
@@ -48,12 +48,15 @@ public:
 
     Result<Done> start() {
         path_ = output_->staging();
+        auto name = path_;
         if (path_.empty()) {
-            GRADZ_TRY(spool_, Spool::create());
-            path_ = spool_->path();
+            GRADZ_TRY(auto scratch, Hdf5Scratch::create());
+            scratch_ = std::make_unique<Hdf5Scratch>(std::move(scratch));
+            name = scratch_->name(), path_ = scratch_->path();
         }
         const auto& entries = origin_.entries;
-        GRADZ_TRY(file_, create_file(path_, user_block(), std::any_of(entries.begin(), entries.end(), is_large)));
+        GRADZ_TRY(file_, create_file(name, user_block(), std::any_of(entries.begin(), entries.end(), is_large)));
+        if (scratch_) scratch_->unlink();
         if (!from_hdf5()) return Done{};
         for (const auto& entry : entries) {
             if (!entry.key.starts_with(kAttribute)) facts_[entry.object].push_back(&entry);
@@ -88,7 +91,7 @@ public:
         if (H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) < 0) return hdf5_error(Errc::io, "", "");
         GRADZ_TRY(Done{}, file_.close());
         GRADZ_TRY(Done{}, write_user_block());
-        if (spool_) { GRADZ_TRY(Done{}, spool_->copy_to(*output_)); }
+        if (scratch_) { GRADZ_TRY(Done{}, scratch_->copy_to(*output_)); }
         return output_->commit();
     }
 
@@ -237,8 +240,8 @@ private:
     }
 
     std::unique_ptr<Output> output_;
-    std::unique_ptr<Spool> spool_;
-    std::filesystem::path path_;  // what libhdf5 writes to
+    std::unique_ptr<Hdf5Scratch> scratch_;  // where the output cannot seek
+    std::filesystem::path path_;            // of what libhdf5 writes to
     Origin origin_;
     std::uint64_t memory_;
     Hdf5Names names_;
