@@ -10,7 +10,7 @@
 #include "kernels/dispatch.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "pipeline/convert.hpp"
+#include "quant/convert.hpp"
 #include "pipeline/copy.hpp"
 #include "pipeline/decode.hpp"
 #include "progress.hpp"
@@ -106,8 +106,8 @@ public:
         GRADZ_TRY(const kernels::Kernels* const kernels, kernels::active());
         values_.resize(bytes.size() / size_of(from));
         converted_.resize(values_.size() * size_of(*plan_.dtype));
-        to_float32(*kernels, bytes.data(), from, values_);
-        from_float32(*kernels, values_, *plan_.dtype, converted_.data());
+        to_float32(*kernels, from, bytes, values_);
+        from_float32(*kernels, *plan_.dtype, values_, converted_);
         return writer_->write(tensor, first, converted_);
     }
 

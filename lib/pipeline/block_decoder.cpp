@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/hash.hpp"
-#include "pipeline/convert.hpp"
+#include "quant/convert.hpp"
 #include "pipeline/layout.hpp"
 
 namespace gradz {
@@ -117,7 +117,7 @@ Result<Done> BlockDecoder::restore(const BlockTask& task, std::vector<std::byte>
             const std::span values(values_.data(), piece.count);
             const std::span<const std::byte> symbols(symbols_.data() + at, piece.count * symbol);
             GRADZ_TRY([[maybe_unused]] auto done, quantizer.decode(symbols, scale, values));
-            from_float32(*task.scheme->kernels, values, task.dtype, to);
+            from_float32(*task.scheme->kernels, task.dtype, values, {to, bytes});
             at += symbols.size();
             ++coded;
         }

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "core/hash.hpp"
-#include "pipeline/convert.hpp"
+#include "pipeline/nonfinite.hpp"
+#include "quant/convert.hpp"
 #include "stats/measure.hpp"
 
 namespace gradz {
@@ -99,9 +100,9 @@ void BlockEncoder::encode_piece(const PartInput& part, std::uint64_t first, std:
     const auto bytes = part.bytes.subspan((first - part.first) * width, count * width);
     values_.resize(std::max<std::size_t>(values_.size(), count));
     const std::span values(values_.data(), count);
-    const std::uint64_t flushed = to_float32(*scheme_->kernels, bytes.data(), dtype, values);
+    const std::uint64_t flushed = to_float32(*scheme_->kernels, dtype, bytes, values);
     Scale scale{1.0f, false};
-    if (!quantizer.has_scales()) scale.escaped = quantizer.cast_escapes(values);
+    if (!quantizer.has_scales()) scale.escaped = quantizer.cast_escapes(values, dtype);
     else if (!part.large.empty()) scale = part.large[first / scheme_->bucket(part.tensor->elements)];
     else scale = quantizer.scale(quantizer.norm_part(values), flushed > 0, dtype);
     escaped_.push_back(scale.escaped);
@@ -126,8 +127,8 @@ void BlockEncoder::measure(const PartInput& part, std::uint64_t first, std::span
     [[maybe_unused]] const auto done = scheme_->quantizer->decode(symbols, S, decoded);
     if (dtype == DType::f16 || dtype == DType::bf16) {  // errors are of what the file will hold
         rounded_.resize(std::max(rounded_.size(), bytes.size()));
-        from_float32(*scheme_->kernels, decoded, dtype, rounded_.data());
-        to_float32(*scheme_->kernels, rounded_.data(), dtype, decoded);
+        from_float32(*scheme_->kernels, dtype, decoded, {rounded_.data(), bytes.size()});
+        to_float32(*scheme_->kernels, dtype, {rounded_.data(), bytes.size()}, decoded);
     }
     if (dtype == DType::f64) {
         originals_.resize(std::max(originals_.size(), values.size()));
@@ -159,7 +160,7 @@ void BlockEncoder::measure_exactly(const PartInput& part, std::span<const std::b
         return measure_exact(std::span<const double>(originals_.data(), n), escaped, level, sums);
     }
     decoded_.resize(std::max(decoded_.size(), n));
-    to_float32(*scheme_->kernels, bytes.data(), dtype, {decoded_.data(), n});
+    to_float32(*scheme_->kernels, dtype, bytes, {decoded_.data(), n});
     measure_exact(std::span<const float>(decoded_.data(), n), escaped, level, sums);
 }
 

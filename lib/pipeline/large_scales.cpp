@@ -5,7 +5,7 @@
 
 #include "core/parallel.hpp"
 #include "kernels/kernels.hpp"
-#include "pipeline/convert.hpp"
+#include "quant/convert.hpp"
 #include "pipeline/feed.hpp"
 
 namespace gradz {
@@ -53,7 +53,7 @@ public:
         const Part& part = unit.load.part();
         const Planned& tensor = tensors_[part.tensor];
         unit.values.resize(part.count);
-        unit.vanished = to_float32(*tensor.scheme->kernels, unit.load.bytes().data(), tensor.info->dtype, unit.values);
+        unit.vanished = to_float32(*tensor.scheme->kernels, tensor.info->dtype, unit.load.bytes(), unit.values);
         unit.norms.clear();
         for (std::size_t i = 0; i < part.count; i += kernels::kSpan) {
             const std::size_t n = std::min<std::size_t>(kernels::kSpan, part.count - i);

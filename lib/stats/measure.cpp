@@ -93,7 +93,7 @@ void add_details(const ErrorTerms<SingleDouble>& terms, const ErrorCounts& count
 
 // A bucket with scale 0 is all offset: nothing is random, and nothing is expected to be lost.
 template <class T>
-void measure_finite(const Scheme& scheme, const MeasureInput& in, std::span<const T> v, std::span<const float> y,
+void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, std::span<const float> y,
                     StatsLevel level, Sums& sums) {
     const bool full = level == StatsLevel::full, expected = scheme.stochastic && !scheme.levels.empty();
     ErrorBucket b = expected && in.scale != 0 ? scheme.levels.bucket(in.scale, in.offset) : ErrorBucket{};
@@ -113,7 +113,7 @@ void measure_finite(const Scheme& scheme, const MeasureInput& in, std::span<cons
 
 // Exceptions are rare and only in whole-tensor stages: copying costs nobody anything.
 template <class T>
-void measure_rest(const Scheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
+void measure_rest(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
     std::vector<T> finite_v;
     std::vector<float> finite_y;
     for (std::size_t i = 0; i < v.size(); ++i)
@@ -122,7 +122,7 @@ void measure_rest(const Scheme& scheme, const MeasureInput& in, std::span<const 
 }
 
 template <class T>
-void measure_values(const Scheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
+void measure_values(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
     sums.elements += v.size();
     sums.coded += v.size();
     sums.flushed += count_flushed(v);
@@ -193,7 +193,7 @@ void measure_same(std::span<const T> v, bool escaped, StatsLevel level, Sums& su
 
 }  // namespace
 
-void measure_coded(const Scheme& scheme, const MeasureInput& in, StatsLevel level, Sums& sums) {
+void measure_coded(const MeasureScheme& scheme, const MeasureInput& in, StatsLevel level, Sums& sums) {
     assert(in.y.size() == in.v32.size() + in.v64.size() && (in.v32.empty() || in.v64.empty()));
     if (in.v64.empty()) measure_values(scheme, in, in.v32, level, sums);
     else measure_values(scheme, in, in.v64, level, sums);

@@ -11,7 +11,7 @@
 namespace gradz {
 
 // What all buckets of a tensor share. Const at work: shared by all threads.
-struct Scheme {
+struct MeasureScheme {
     const kernels::Kernels* kernels;
     LevelTable levels;             // empty: nothing is expected
     std::uint32_t alphabet = 256;  // symbols are below it
@@ -36,7 +36,7 @@ struct MeasureInput {
     std::uint64_t bucket = 0;  // 0: n
 };
 
-void measure_coded(const Scheme& scheme, const MeasureInput& in, StatsLevel level, Sums& sums);
+void measure_coded(const MeasureScheme& scheme, const MeasureInput& in, StatsLevel level, Sums& sums);
 
 // Elements that come back bit for bit. escaped: the scheme could not represent them, as
 // opposed to a tensor that is lossless throughout.

@@ -16,7 +16,7 @@ namespace {
 
 Sums of(const std::vector<float>& v, const std::vector<float>& y, bool stochastic = false) {
     const std::vector<float> levels{0, 0.5f, 1};
-    const Scheme scheme{kernels::runnable().back(), LevelTable(levels, SymbolKind::magnitudes), 256, stochastic};
+    const MeasureScheme scheme{kernels::runnable().back(), LevelTable(levels, SymbolKind::magnitudes), 256, stochastic};
     Sums sums;
     MeasureInput in{.v32 = v, .v64 = {}, .y = y, .scale = 4.0f};
     if (stochastic) in.bound.variance = 1.0;

@@ -18,7 +18,7 @@ namespace {
 
 const std::size_t kLengths[] = {1, 2, 7, 8, 9, 15, 63, 127, 128, 129, 136, 511, 512, 1000};
 
-Scheme scheme_of(const test::TableCase& t, const kernels::Kernels* k = kernels::runnable().front()) {
+MeasureScheme scheme_of(const test::TableCase& t, const kernels::Kernels* k = kernels::runnable().front()) {
     return {k, LevelTable(t.levels, t.kind), 256, true};
 }
 
@@ -50,7 +50,7 @@ MeasureInput input_of(std::span<const double> v, std::span<const float> y, float
 }
 
 template <class T>
-Sums measured(const Scheme& scheme, const std::vector<T>& v, const std::vector<float>& y, float S, float offset = 0,
+Sums measured(const MeasureScheme& scheme, const std::vector<T>& v, const std::vector<float>& y, float S, float offset = 0,
               StatsLevel level = StatsLevel::full) {
     Sums sums;
     measure_coded(scheme, input_of(std::span<const T>(v), y, S, offset), level, sums);
@@ -154,7 +154,7 @@ TEST_CASE("golden sums: eight lanes, folded in halves; then buckets; then chunks
     const test::TableCase t{"", test::exponential(3), SymbolKind::magnitudes, true};
     for (const auto* k : kernels::runnable()) {
         CAPTURE(k->target);
-        const Scheme scheme = scheme_of(t, k);
+        const MeasureScheme scheme = scheme_of(t, k);
         const Sums got = measured(scheme, v, zeros, 0x1p27f);
         CHECK(got.norm2 == 0x1p54 + 4);
         CHECK(got.error2 == 0x1p54 + 4);
@@ -223,7 +223,7 @@ TEST_CASE("the real kernel's draws lie where theory says") {
             std::vector<float> table(256), y(v.size());
             for (std::size_t j = 1; j <= 7; ++j) table[2 * j - 1] = levels[j], table[2 * j] = -levels[j];
             k->decode(symbols.data(), v.size(), table.data(), S, y.data());
-            const Scheme scheme{k, LevelTable(levels, SymbolKind::magnitudes), 15, true};
+            const MeasureScheme scheme{k, LevelTable(levels, SymbolKind::magnitudes), 15, true};
             MeasureInput in = input_of(std::span<const float>(v), y, S);
             in.symbols8 = symbols;
             in.bound = Bounds(levels, SymbolKind::magnitudes, NormKind::l2).of(v.size());
@@ -245,7 +245,7 @@ TEST_CASE("counts: zeros, signs, symbols of two bytes, values that float32 flush
     const std::vector<double> v{0, -0.0, 1, -1, 2, -2, 1e-60, -3};
     const std::vector<float> y{0, 1, 1, 1, 0, -2, 0, -3};
     const std::vector<std::uint16_t> symbols{0, 1, 300, 1, 0, 2, 0, 5};
-    Scheme scheme = scheme_of({"", test::uniform(255), SymbolKind::magnitudes, true});
+    MeasureScheme scheme = scheme_of({"", test::uniform(255), SymbolKind::magnitudes, true});
     scheme.alphabet = 511;
     MeasureInput in = input_of(std::span<const double>(v), y, 3.0f);
     in.symbols16 = symbols;
@@ -298,7 +298,7 @@ TEST_CASE("exact exceptions in a coded chunk are counted and left out") {
     std::vector<float> kept_v = v, kept_y = y;
     v.insert(v.begin() + 10, NAN), y.insert(y.begin() + 10, NAN);
     v.insert(v.begin() + 70, INFINITY), y.insert(y.begin() + 70, INFINITY);
-    Scheme scheme{kernels::runnable().back(), {}, 256, false};
+    MeasureScheme scheme{kernels::runnable().back(), {}, 256, false};
     const Sums got = measured(scheme, v, y, 0.0f), want = measured(scheme, kept_v, kept_y, 0.0f);
     CHECK(got.nonfinite == 2);
     CHECK(got.elements == 102);
