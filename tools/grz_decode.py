@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Decodes gradz streams: docs/FORMAT.md as a program, section by section. Needs numpy, zstandard and xxhash.
+"""Decodes gradz streams: docs/FORMAT.md as a program, in the page's order. Needs numpy, zstandard and xxhash.
 
     tools/grz_decode.py FILE.grz [-o OUT.npz] [--limit BYTES]
 
@@ -11,15 +11,13 @@ import argparse
 import contextlib
 import re
 import sys
-import zipfile
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xxhash
 import zstandard
 
-DEFAULT_LIMIT = 1 << 31  # bytes that a decoded input may take: a few bytes can stand for any number of zeros
+DEFAULT_LIMIT = 1 << 31  # bytes that the content of an input may take: a few bytes of input can stand for any number of zeros
 
 
 class FormatError(Exception):
@@ -56,17 +54,17 @@ def error_at(place):
 
 
 class Budget:
-    """What the output may still take. Everything that can grow beyond the input's size is charged before it is made."""
+    """What the content may still take. Whatever can grow beyond the input's size is charged before it is made."""
 
     def __init__(self, limit):
         self.left = limit
 
     def spend(self, size):
-        require(size <= self.left, f"the content needs more memory than the limit: {size} bytes more, {self.left} left")
+        require(size <= self.left, f"the content exceeds the memory limit: {size} bytes more, {self.left} left")
         self.left -= size
 
 
-# ---- 1. Notation ----------------------------------------------------------------------------------------------------
+# ---- 1. Notation ----
 
 
 class Reader:
@@ -114,12 +112,8 @@ def xxh3(data):
 
 
 def varint(value):
-    """The spelling of a value, for the INDEX that must be found."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes(out) + bytes([value])
+    """The one spelling of a value."""
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + varint(value >> 7)
 
 
 def unzstd(frame, size):
@@ -138,9 +132,8 @@ def unzstd(frame, size):
     return bytes(content)
 
 
-# ---- 2. Stream ------------------------------------------------------------------------------------------------------
+# ---- 2. Stream ----
 
-HEAD_MAGIC, END_MAGIC = b"\x8fGRZ\r\n\x1a\n", b"\x8fGRZEND\n"
 ORIGIN, SPEC, TENSORS, BLOCK, INDEX = 0x81, 0x01, 0x02, 0x03, 0x04
 MAX_BODY = 1 << 26
 
@@ -151,15 +144,14 @@ def decode(data, limit=DEFAULT_LIMIT):
     require(len(data), "an empty input is not a stream")
     while begin < len(data):
         with error_at(f"stream at byte {begin}"):
-            stream, size = decode_stream(data[begin:], budget)
+            stream, size = decode_stream(Reader(data[begin:]), budget)
         streams.append(stream)
         begin += size
     return streams
 
 
-def decode_stream(data, budget):
-    """The stream that `data` begins with, and its length."""
-    reader = Reader(data)
+def decode_stream(reader, budget):
+    """The stream that begins here, and its length."""
     with error_at("HEAD"):
         decoder = Decoder(read_head(reader), budget)
     begin, kind = reader.at, None
@@ -176,7 +168,7 @@ def decode_stream(data, budget):
 
 def read_head(reader):
     """Returns the seed."""
-    require(bytes(reader.take(8)) == HEAD_MAGIC, "not a gradz stream")
+    require(bytes(reader.take(8)) == b"\x8fGRZ\r\n\x1a\n", "not a gradz stream")
     major, minor = reader.uint(1), reader.uint(1)
     require(major == 1 and minor == 0, f"version {major}.{minor} is not known")
     require(not any(reader.take(6)), "reserved bytes are not zero")
@@ -202,58 +194,56 @@ def read_end(reader, index_at):
     require(reader.uint(8) == index_at, "wrong offset of INDEX")
     require(reader.uint(8) == begin + 32, "wrong length of the stream")
     reader.checksum(begin, "END")
-    require(bytes(reader.take(8)) == END_MAGIC, "no magic at the end")
+    require(bytes(reader.take(8)) == b"\x8fGRZEND\n", "no magic at the end")
 
 
 class Decoder:
-    """What is known of a stream after some of its records."""
+    """What is known of a stream after some of its records, and a method for each type of record."""
 
     def __init__(self, seed, budget):
         self.seed, self.budget = seed, budget
         self.origin, self.specs, self.tensors = [], [], []
         self.idents = set()  # (name, step, worker) of all tensors
         self.next, self.chunk = 0, 0  # the tensor and chunk whose block is due
-        self.values_begun = False  # a SPEC, TENSORS or BLOCK was there
         self.index, self.index_count, self.previous = bytearray(), 0, 0  # entries, their number, first tensor of the last BLOCK
 
     def record(self, kind, body, size, before):
         """Reads the body of a record of `size` bytes that comes `before` bytes after HEAD."""
-        readers = {ORIGIN: self.read_origin, SPEC: self.read_spec, TENSORS: self.read_tensors, BLOCK: self.read_block}
         if kind == INDEX:
             return self.read_index(body, before)
+        readers = {ORIGIN: self.read_origin, SPEC: self.read_spec, TENSORS: self.read_tensors, BLOCK: self.read_block}
         require(kind in readers or kind & 0x80, f"unknown record type 0x{kind:02x}")
-        entry = readers.get(kind, Reader.rest)(body)  # an unknown one is skipped
-        self.values_begun |= kind in (SPEC, TENSORS, BLOCK)
-        self.index += bytes([kind]) + varint(size) + (entry if kind == BLOCK else b"")
+        place = readers.get(kind, Reader.rest)(body)  # an unknown one is skipped
+        self.index += bytes([kind]) + varint(size) + (place if kind == BLOCK else b"")
         self.index_count += 1
 
     def result(self):
         return Stream([tensor.result() for tensor in self.tensors], self.origin)
 
-    # ---- 3. ORIGIN --------------------------------------------------------------------------------------------------
+    # ---- 3. ORIGIN ----
 
     def read_origin(self, body):
-        require(not self.values_begun, "ORIGIN after other records")
+        require(not self.specs, "ORIGIN after other records")  # those after ORIGIN begin with a SPEC
         size = body.varint()
         require(size <= MAX_BODY, f"an origin of {size} bytes is too long")
         entries, name = Reader(unzstd(body.rest(), size)), b""
         while entries.at < size:
             shared = entries.varint()
             require(shared <= len(name), f"{shared} bytes shared with an object of {len(name)}")
-            name = name[:shared] + entries.text()
-            key, value = entries.text(), entries.text()
+            name, key, value = name[:shared] + entries.text(), entries.text(), entries.text()
             require(self.origin or (name, key) == (b"", b"format"), "the first entry of the origin is not the format")
             self.budget.spend(256 + len(name) + len(key) + len(value))
             self.origin.append((name, key, value))
 
-    # ---- 4. SPEC ----------------------------------------------------------------------------------------------------
+    # ---- 4. SPEC ----
 
     def read_spec(self, body):
-        number = body.varint()
+        number, text = body.varint(), bytes(body.rest())
         require(number == len(self.specs), f"spec {number} where {len(self.specs)} is due")
-        self.specs.append(parse_spec(bytes(body.rest())))
+        self.budget.spend((1 << 18) + 256 * len(text))  # its table, and its parts as objects
+        self.specs.append(parse_spec(text))
 
-    # ---- 5. TENSORS -------------------------------------------------------------------------------------------------
+    # ---- 5. TENSORS ----
 
     def read_tensors(self, body):
         require(self.due() is None, "TENSORS before all blocks of the ones before")
@@ -261,9 +251,8 @@ class Decoder:
         require(1 <= count <= 4096, f"{count} tensors in a record")
         for _ in range(count):
             tensor = self.read_header(body, name)
-            name = tensor.name
-            ident = (name, tensor.step, tensor.worker)
-            require(ident not in self.idents, f"tensor {name!r} of step {tensor.step}, worker {tensor.worker} is there twice")
+            name, ident = tensor.name, (tensor.name, tensor.step, tensor.worker)
+            require(ident not in self.idents, f"tensor {name[:80]!r} of step {tensor.step}, worker {tensor.worker} is there twice")
             self.idents.add(ident)
             self.tensors.append(tensor)
 
@@ -279,12 +268,12 @@ class Decoder:
         shape = tuple(body.varint() for _ in range(rank))
         step, worker, key, spec, _rule = body.varint(), body.varint(), body.uint(8), body.varint(), body.varint()
         hashed = b"".join(value.to_bytes(8, "little") for value in (self.seed, step, worker)) + name
-        require(key == xxh3(hashed), f"wrong key of tensor {name!r}")
+        require(key == xxh3(hashed), f"wrong key of tensor {name[:80]!r}")
         require(spec < len(self.specs), f"spec {spec} is not known")
         require(dtype <= 3 or self.specs[spec].quantizer == "none", f"a quantizer for {DTYPES[dtype][0]}")
-        return PartialTensor(name, *DTYPES[dtype], shape, step, worker, self.specs[spec])
+        return Pending(name, DTYPES[dtype], step, worker, shape, self.specs[spec])
 
-    # ---- 6. BLOCK ---------------------------------------------------------------------------------------------------
+    # ---- 6. BLOCK ----
 
     def due(self):
         """First tensor, number of tensors and chunk of the block that must come next; None if there is none."""
@@ -303,93 +292,72 @@ class Decoder:
         """Returns the block's part of its entry in INDEX."""
         coding, place, content = body.uint(1), (body.varint(), body.varint(), body.varint()), body.uint(8)
         require(place == self.due(), f"block {place} where {self.due()} is due")
-        first, members = self.tensors[place[0]], self.tensors[place[0] : place[0] + place[1]]
-        parts = [tensor.part(place[2]) for tensor in members]  # (begin, end), in elements
+        at, members, chunk = place
+        tensors = self.tensors[at : at + members]
+        parts = [tensor.part(chunk) for tensor in tensors]  # (begin, end), in elements
         count = sum(end - begin for begin, end in parts)
-        self.budget.spend(count * first.storage.itemsize)
+        self.budget.spend(count * tensors[0].storage.itemsize)
         if coding in (0, 1):
-            values = read_elements(body, coding, count, first.storage, content)
+            values = read_elements(body, coding, count, tensors[0].storage, content)
         else:
-            lengths = np.concatenate([pieces(*part, tensor.bucket) for part, tensor in zip(parts, members)])
-            values = read_symbols(body, coding - 16, lengths, first, content)
-        for tensor, (begin, end) in zip(members, parts):
-            tensor.values.append(values[: end - begin])
+            lengths = np.concatenate([pieces(*part, tensor.bucket) for part, tensor in zip(parts, tensors)])
+            values = read_symbols(body, coding - 16, lengths, tensors[0], content)
+        for tensor, (begin, end) in zip(tensors, parts):
+            tensor.blocks.append(values[: end - begin])
             values = values[end - begin :]
-        self.step_past(place, first)
-        delta, self.previous = place[0] - self.previous, place[0]
-        return varint(delta) + varint(place[2])
+        finished = parts[0][1] == tensors[0].count
+        self.next, self.chunk = (at + members, 0) if finished else (at, chunk + 1)
+        delta, self.previous = at - self.previous, at
+        return varint(delta) + varint(chunk)
 
-    def step_past(self, place, first):
-        if first.count > parts_end(first, place[2]):
-            self.chunk += 1
-        else:
-            self.next, self.chunk = place[0] + place[1], 0
-
-    # ---- 7. INDEX ---------------------------------------------------------------------------------------------------
+    # ---- 7. INDEX ----
 
     def read_index(self, body, before):
-        """The contents follow from the records: each value has one spelling."""
+        """The contents follow from the records, byte for byte: each value has one spelling."""
         require(self.due() is None, "INDEX before all blocks")
         size = body.varint()
         require(size <= 16 + 4 * before, f"an index of {size} bytes is too long")
-        expected = varint(self.index_count) + self.index
-        require(unzstd(body.rest(), size) == expected, "INDEX differs from the records")
+        require(unzstd(body.rest(), size) == varint(self.index_count) + self.index, "INDEX differs from the records")
 
 
-# ---- 5. TENSORS, continued: one tensor ------------------------------------------------------------------------------
+# ---- 5. TENSORS: one of them ----
 
-DTYPES = [  # name and how NumPy stores it
+DTYPES = [
     (name, np.dtype(storage))
-    for name, storage in (
-        ("float32", "<f4"), ("float64", "<f8"), ("float16", "<f2"), ("bfloat16", "<u2"), ("int8", "i1"), ("uint8", "u1"),
-        ("int16", "<i2"), ("uint16", "<u2"), ("int32", "<i4"), ("uint32", "<u4"), ("int64", "<i8"), ("uint64", "<u8"),
-        ("bool", "?"), ("complex64", "<c8"), ("complex128", "<c16"), ("float8_e4m3fn", "u1"), ("float8_e5m2", "u1"),
-        ("float8_e8m0fnu", "u1"), ("float8_e4m3fnuz", "u1"), ("float8_e5m2fnuz", "u1"),
-    )
+    for name, storage in (pair.split(":") for pair in (
+        "float32:<f4 float64:<f8 float16:<f2 bfloat16:<u2 int8:i1 uint8:u1 int16:<i2 uint16:<u2 int32:<i4 uint32:<u4 int64:<i8 uint64:<u8 "
+        "bool:? complex64:<c8 complex128:<c16 float8_e4m3fn:u1 float8_e5m2:u1 float8_e8m0fnu:u1 float8_e4m3fnuz:u1 float8_e5m2fnuz:u1").split())
 ]  # fmt: skip
 RUN_BELOW, CHUNK = 1 << 14, 1 << 18
 
 
-@dataclass
-class PartialTensor:
+class Pending:
     """A tensor whose values come block by block."""
 
-    name: bytes
-    dtype: str
-    storage: np.dtype
-    shape: tuple
-    step: int
-    worker: int
-    spec: Any
-    values: list = field(default_factory=list)
-
-    def __post_init__(self):
-        self.count = 1
-        for size in self.shape:
+    def __init__(self, name, dtype, step, worker, shape, spec):
+        self.name, self.step, self.worker, self.shape, self.spec = name, step, worker, shape, spec
+        (self.dtype, self.storage), self.blocks, self.count = dtype, [], 1
+        for size in shape:
             self.count *= size
-        require(self.count * self.storage.itemsize < 1 << 63, f"tensor {self.name[:80]!r} is too large")
-        self.bucket = self.spec.bucket or max(self.count, 1)
+        require(self.count * self.storage.itemsize < 1 << 63, f"tensor {name[:80]!r} is too large")
+        self.bucket = spec.bucket or max(self.count, 1)
         self.chunk = CHUNK // self.bucket * self.bucket or CHUNK
 
     def continues(self, first):
         return self.spec is first.spec and self.dtype == first.dtype and self.count < RUN_BELOW
 
     def part(self, chunk):
-        return chunk * self.chunk, parts_end(self, chunk)
+        return chunk * self.chunk, min((chunk + 1) * self.chunk, self.count)
 
     def result(self):
-        values = np.concatenate([np.empty(0, self.storage), *self.values])
-        self.values.clear()
+        values = np.concatenate([np.empty(0, self.storage), *self.blocks])
+        self.blocks.clear()
         with contextlib.suppress(ValueError):
             values = values.reshape(self.shape)
         return Tensor(self.name, self.dtype, self.step, self.worker, values, self.shape, self.spec.text)
 
 
-def parts_end(tensor, chunk):
-    return min((chunk + 1) * tensor.chunk, tensor.count)
-
-
-# ---- 6. BLOCK, continued: elements and symbols ----------------------------------------------------------------------
+# ---- 6. BLOCK: what is in it ----
 
 
 def read_elements(body, coding, count, storage, content):
@@ -398,19 +366,18 @@ def read_elements(body, coding, count, storage, content):
     else:
         planes = np.empty((storage.itemsize, count), np.uint8)
         for plane in planes:
-            size = body.varint()
-            data = body.take(size)
-            plane[:] = np.frombuffer(data if size == count else unzstd(data, count), np.uint8)
+            data = body.text()
+            plane[:] = np.frombuffer(data if len(data) == count else unzstd(data, count), np.uint8)
         raw = planes.T.tobytes()
     require(xxh3(raw) == content, "checksum of the elements differs")
     return np.frombuffer(raw, storage)
 
 
 def pieces(begin, end, bucket):
-    """Lengths of the parts of buckets that elements begin … end − 1 of a tensor consist of."""
-    first = min(bucket - begin % bucket, end - begin)
-    edges = np.arange(first, end - begin, min(bucket, CHUNK))  # a block has CHUNK elements of a tensor at most
-    return np.diff(np.concatenate([[0], edges, [end - begin]])) if end > begin else np.empty(0, int)
+    """Lengths of the parts of buckets that the elements from begin to end of a tensor consist of."""
+    first, size = bucket - begin % bucket, end - begin
+    edges = np.arange(min(first, size), size, min(bucket, CHUNK))  # a block has CHUNK elements of a tensor at most
+    return np.diff([0, *edges, size]) if size else np.empty(0, int)
 
 
 def read_symbols(body, coder, lengths, tensor, content):
@@ -418,21 +385,21 @@ def read_symbols(body, coder, lengths, tensor, content):
     require(spec.alphabet, "symbols in a block whose spec is none")
     require(coder in (FIXED, ELIAS, ZSTD), f"unknown coding {coder + 16}")
     escaped = read_bitmap(body, len(lengths))
-    inside = np.repeat(escaped, lengths)  # per element: is it stored bit for bit?
-    kept = body.take(int(inside.sum()) * storage.itemsize)
+    kept_at = np.repeat(escaped, lengths)  # per element: is it stored bit for bit?
+    kept = body.take(int(kept_at.sum()) * storage.itemsize)
     coded = lengths[~escaped]
     if coder == ELIAS:
         scales, symbols = decode_elias(body.rest(), coded, spec)
     else:
-        scales = np.frombuffer(body.take(4 * len(coded) if spec.scaled else 0), "<f4")
+        scales = np.frombuffer(body.take(0 if spec.table is None else 4 * len(coded)), "<f4")
         symbols = (decode_fixed if coder == FIXED else decode_zstd)(body.rest(), int(coded.sum()), spec.alphabet)
-    check_scales(scales)
-    require(not len(symbols) or symbols.max() < spec.alphabet, "a symbol is not below the alphabet")
+    check_scales(scales.view("<u4"))
+    require((symbols < spec.alphabet).all(), "a symbol is not below the alphabet")
     symbols = symbols.astype("<u1" if spec.alphabet <= 256 else "<u2")
     require(xxh3(scales.tobytes() + symbols.tobytes() + bytes(kept)) == content, "checksum of the symbols differs")
-    values = np.empty(len(inside), storage)
-    values[inside] = np.frombuffer(kept, storage)
-    values[~inside] = dequantize(spec, symbols, scales, coded, tensor.dtype)
+    values = np.empty(len(kept_at), storage)
+    values[kept_at] = np.frombuffer(kept, storage)
+    values[~kept_at] = dequantize(spec, symbols, scales, coded, tensor.dtype)
     return values
 
 
@@ -440,25 +407,26 @@ def read_bitmap(body, count):
     """Which of the pieces are escaped."""
     escaped = body.varint()
     require(escaped <= count, f"{escaped} escaped pieces of {count}")
-    if not escaped:
-        return np.zeros(count, bool)
-    bits = np.unpackbits(np.frombuffer(body.take((count + 7) // 8), np.uint8), bitorder="little").astype(bool)
+    bits = np.unpackbits(np.frombuffer(body.take((count + 7) // 8), np.uint8), bitorder="little") if escaped else np.zeros(count, np.uint8)
     require(not bits[count:].any(), "unused bits of the bitmap are set")
     require(bits.sum() == escaped, f"{bits.sum()} bits of the bitmap are set, not {escaped}")
-    return bits[:count]
+    return bits[:count].astype(bool)
 
 
-def check_scales(scales):
-    patterns = scales.view("<u4")
-    fine = (patterns == 0) | ((patterns >= 0x0080_0000) & (patterns < 0x7F80_0000))
-    require(fine.all(), "a scale is neither +0 nor positive, normal and finite")
+def check_scales(patterns):
+    normal = (patterns >= 0x0080_0000) & (patterns < 0x7F80_0000)  # and positive
+    require((normal | (patterns == 0)).all(), "a scale is neither +0 nor positive, normal and finite")
 
 
-# ---- 4 and 8. Specs and their quantizers ----------------------------------------------------------------------------
+# ---- 4 and 8. Specs and their quantizers ----
 
 VALUE = r"(?:[A-Za-z0-9._/-]|%[0-9A-Fa-f]{2})*"
 STAGE = rf"[a-z0-9_]+(?::[a-z0-9_]+={VALUE}(?:,[a-z0-9_]+={VALUE})*)?"
-NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
+DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e-?[0-9]+)?"
+KEYS = {  # of a quantizer, all but norm and rounding, which do not concern decoders
+    "none": set(), "fp16": set(), "bf16": set(), "nuqsgd": {"bits", "s", "p", "zero", "bucket"},
+    "qsgd": {"bits", "s", "bucket"}, "qsgdinf": {"bits", "s", "bucket"},
+}  # fmt: skip
 
 
 class Spec(NamedTuple):
@@ -466,54 +434,45 @@ class Spec(NamedTuple):
     quantizer: str
     bucket: int  # 0: the tensor
     alphabet: int = 0  # 0 for none
-    table: Any = None  # D, float32
-    levels: int = 0  # magnitudes that are not zero: m, or h in a signed table
+    table: object = None  # D, float32; None for fp16 and bf16, which have no scales either
+    levels: int = 0  # non-zero magnitudes: m, or h in a signed table
     signed: bool = False
-
-    @property
-    def scaled(self):
-        return self.table is not None
 
 
 def parse_spec(raw):
-    require(re.fullmatch(rf"{STAGE}(?:\+{STAGE})*", raw.decode("latin-1")), f"malformed spec {raw[:200]!r}")
-    text = raw.decode("ascii")
+    text = raw.decode("latin-1")
+    require(re.fullmatch(rf"{STAGE}(?:\+{STAGE})*", text), f"malformed spec {raw[:200]!r}")
     name, _, pairs = text.split("+")[0].partition(":")
-    keys = dict(pair.split("=") for pair in pairs.split(",") if pair)
-    require(len(keys) == (pairs.count(",") + 1 if pairs else 0), f"a key is there twice in spec {text[:200]}")
-    own = {"nuqsgd": {"bits", "s", "p", "zero", "bucket"}, "qsgd": {"bits", "s", "bucket"}, "qsgdinf": {"bits", "s", "bucket"}}
-    own |= {"none": set(), "fp16": set(), "bf16": set()}
-    require(name in own, f"unknown quantizer {name[:80]}")
-    require(set(keys) <= own[name] | {"norm", "rounding"}, f"unknown key in spec {text[:200]}")
+    pairs = [pair.split("=") for pair in pairs.split(",") if pair]
+    keys = dict(pairs)
     with error_at(f"spec {text[:200]}"):
+        require(name in KEYS, "unknown quantizer")
+        require(len(keys) == len(pairs), "a key is there twice")
+        require(set(keys) <= KEYS[name] | {"norm", "rounding"}, "unknown key")
         if name == "none":
             return Spec(text, name, CHUNK)
-        if name in ("fp16", "bf16"):
-            return Spec(text, name, 512, 1 << 16)
-        return table_spec(text, name, keys)
+        return Spec(text, name, 512, 1 << 16) if name in ("fp16", "bf16") else table_spec(text, name, keys)
 
 
 def table_spec(text, name, keys):
-    """Section 8's table: magnitudes, levels and D."""
+    """The number of magnitudes, the levels, ascending, and D."""
     signed = keys.get("zero") == "no"
     bucket = 0 if keys.get("bucket") == "tensor" else whole(keys, "bucket", (1 << 63) - 1)
     require(("bits" in keys) != ("s" in keys), "one of bits and s is needed")
     require(name != "nuqsgd" or keys.get("zero") in ("yes", "no"), "zero is neither yes nor no")
     require(not signed or "bits" in keys, "zero=no needs bits")
-    if "s" in keys:
-        m = whole(keys, "s", 32767) + (name == "nuqsgd")
-    else:
-        m = 2 ** (whole(keys, "bits", 16) - 1) - (not signed)
-    require(1 <= m and 2 * m + (not signed) <= 1 << 16, f"{m} levels")
+    m = whole(keys, "s", 32767) + (name == "nuqsgd") if "s" in keys else 2 ** (whole(keys, "bits", 16) - 1) - (not signed)
+    alphabet = 2 * m + (not signed)
+    require(m >= 1 and alphabet <= 1 << 16, f"{m} magnitudes")
     if name == "nuqsgd":
-        levels = powers(keys.get("p", ""), m)[::-1]  # ascending
+        levels = powers(keys.get("p", ""), m)[::-1]
     else:
         levels = np.arange(1, m + 1, dtype=np.float32) / np.float32(m)  # one rounding: both are exact
     if signed:
-        return Spec(text, name, bucket, 2 * m, np.concatenate([-levels[::-1], levels]), m, True)
-    table = np.zeros(2 * m + 1, np.float32)
+        return Spec(text, name, bucket, alphabet, np.concatenate([-levels[::-1], levels]), m, True)
+    table = np.zeros(alphabet, np.float32)
     table[1::2], table[2::2] = levels, -levels
-    return Spec(text, name, bucket, 2 * m + 1, table, m)
+    return Spec(text, name, bucket, alphabet, table, m)
 
 
 def whole(keys, key, highest):
@@ -523,40 +482,40 @@ def whole(keys, key, highest):
 
 
 def powers(text, count):
-    """fl32(P_j) for j = 0 … count − 1. Python's floats are binary64, and float() rounds decimal text to the nearest."""
-    require(re.fullmatch(NUMBER, text) and 0 < float(text) < 1, "p is not a number between 0 and 1")
-    p, power, out = float(text), 1.0, []
-    for _ in range(count):
-        out.append(power)
-        power *= p
-    return np.array(out).astype(np.float32)
+    """fl32(P_j) for j = 0 … count − 1: running products in binary64, one after the other."""
+    require(re.fullmatch(DECIMAL, text) and 0 < float(text) < 1, "p is not a number between 0 and 1")
+    factors = np.full(count, float(text))  # float() rounds decimal text to the nearest binary64
+    factors[0] = 1
+    with np.errstate(under="ignore"):
+        return np.multiply.accumulate(factors).astype(np.float32)
 
 
 def dequantize(spec, symbols, scales, lengths, dtype):
     """The values of symbols, as the dtype's storage. scales and lengths are per piece."""
     if (spec.quantizer, dtype) in (("fp16", "float16"), ("bf16", "bfloat16")):
         return symbols.view("<f2" if dtype == "float16" else "<u2")  # patterns stay, also those of NaNs
-    if spec.quantizer == "fp16":
-        values = symbols.view("<f2").astype(np.float32)
-    elif spec.quantizer == "bf16":
-        values = (symbols.astype("<u4") << 16).view("<f4")
-    else:
-        values = np.repeat(scales, lengths) * spec.table[symbols]  # float32 by float32: fl32
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
+        if spec.quantizer == "fp16":
+            values = symbols.view("<f2").astype(np.float32)
+        elif spec.quantizer == "bf16":
+            values = (symbols.astype("<u4") << 16).view("<f4")
+        else:
+            values = np.repeat(scales, lengths) * spec.table[symbols]  # float32 by float32: fl32
         return to_bfloat16(values) if dtype == "bfloat16" else values.astype({"float16": "<f2", "float64": "<f8"}.get(dtype, "<f4"))
 
 
 def to_bfloat16(values):
-    """To the nearest, ties to even: half of what is cut off is added, less a bit where the rest is even."""
+    """To nearest, ties to even: a little less than half of the last place is added, or half of it where the last place is odd."""
     patterns = values.view("<u4")
     rounded = (patterns + 0x7FFF + (patterns >> 16 & 1)) >> 16
     return np.where(np.isnan(values), patterns >> 16 | 0x40, rounded).astype("<u2")
 
 
-# ---- 9. Coders ------------------------------------------------------------------------------------------------------
+# ---- 9. Coders ----
 
 FIXED, ELIAS, ZSTD = 1, 2, 3
 LONGEST = CHUNK + 1  # of the numbers that an Elias code stands for
+DIGITS = LONGEST.bit_length()
 
 
 def decode_fixed(code, count, alphabet):
@@ -578,7 +537,7 @@ def decode_zstd(code, count, alphabet):
 
 
 def unpack_digits(code, count, base, digits):
-    """The digits of bytes, the lowest first, `digits` a byte."""
+    """The digits of bytes, `digits` a byte, the lowest first."""
     require(len(code) == -(-count // digits), f"{len(code)} bytes of code for {count} symbols, {digits} a byte")
     values = np.frombuffer(code, np.uint8).astype(np.uint32)[:, None]
     require((values < base**digits).all(), f"a byte of the code is not below {base}^{digits}")
@@ -602,13 +561,14 @@ class Bits:
         return value
 
     def finish(self):
-        require(self.size - self.at < 8 and not self.take(self.size - self.at), "unused bits of the code are set, or bytes follow it")
+        left = self.size - self.at
+        require(left < 8 and not self.take(left), "unused bits of the code are set, or bytes follow it")
 
 
 def omega(bits):
     number = 1
     while bits.take(1):
-        require(number < LONGEST.bit_length(), "a number of the code is too large")
+        require(number < DIGITS, "a number of the code is too large")
         number = 1 << number | bits.take(number)
     return number
 
@@ -617,23 +577,23 @@ def gamma(bits):
     zeros = 0
     while not bits.take(1):
         zeros += 1
-        require(zeros < LONGEST.bit_length(), "a number of the code is too large")
+        require(zeros < DIGITS, "a number of the code is too large")
     return 1 << zeros | bits.take(zeros)
 
 
 def delta(bits):
     digits = gamma(bits)
-    require(digits <= LONGEST.bit_length(), "a number of the code is too large")
+    require(digits <= DIGITS, "a number of the code is too large")
     return 1 << digits - 1 | bits.take(digits - 1)
 
 
 def decode_elias(code, lengths, spec):
     """Scales per piece and symbols of all pieces."""
-    require(spec.scaled, f"coder elias for {spec.quantizer}")
+    require(spec.table is not None, f"coder elias for {spec.quantizer}")
     require(len(code) and code[0] < 3, "no known code of coder elias")
     read_code, bits = (omega, gamma, delta)[code[0]], Bits(code[1:])
-    read_piece = signed_piece if spec.signed else sparse_piece
-    patterns, symbols, begin = np.zeros(len(lengths), "<u4"), np.full(lengths.sum(), spec.levels if spec.signed else 0, "<u2"), 0
+    read_piece, zero = (signed_piece, spec.levels) if spec.signed else (sparse_piece, 0)
+    patterns, symbols, begin = np.zeros(len(lengths), "<u4"), np.full(lengths.sum(), zero, "<u2"), 0
 
     def number(highest):
         value = read_code(bits)
@@ -650,7 +610,7 @@ def decode_elias(code, lengths, spec):
 
 
 def sparse_piece(bits, number, symbols, levels):
-    """Distances between places of non-zero symbols, the last one to the place after the end, which is left out if it is 1."""
+    """Distances between the places of non-zero symbols; the last leads to the place after the end, unless the one before is at the end."""
     place = 0
     while place < len(symbols):
         place += number(len(symbols) + 1 - place)
@@ -665,7 +625,7 @@ def signed_piece(bits, number, symbols, levels):
         symbols[i] = levels - k if negative else levels + k - 1
 
 
-# ---- The program ----------------------------------------------------------------------------------------------------
+# ---- The program ----
 
 
 def visible(name):
@@ -673,16 +633,15 @@ def visible(name):
 
 
 def save(path, tensors):
-    """An .npz whose members are named as printed; #N, the place, is appended to a name that is there twice."""
-    used = set()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for i, tensor in enumerate(tensors):
-            member = visible(tensor.name)[:60000]
-            while member in used:
-                member += f"#{i}"
-            used.add(member)
-            with archive.open(member + ".npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, tensor.values)
+    """An .npz with names as printed, #N appended where tensor N has one that was there before."""
+    arrays = {}
+    for i, tensor in enumerate(tensors):
+        name = visible(tensor.name)[:60000]
+        while name in arrays or name == "file":  # savez has a parameter of this name
+            name += f"#{i}"
+        arrays[name] = tensor.values
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
 
 
 def main():

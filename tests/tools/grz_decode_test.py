@@ -197,7 +197,9 @@ class Stream(Case):
 
     def test_head(self):
         self.assertEqual(grz_decode.decode(stream(begin=head(optional=1 << 31))), [([], [])])
-        for changed, why in ({"major": 2}, "version 2.0"), ({"minor": 1}, "version 1.1"), ({"required": 8}, "required"), ({"reserved": b"\0\0\0\0\0\1"}, "reserved"):
+        for changed, why in (
+            ({"major": 2}, "version 2.0"), ({"minor": 1}, "version 1.1"), ({"required": 8}, "required"), ({"reserved": b"\0\0\0\0\0\1"}, "reserved"),
+        ):  # fmt: skip
             self.refused(stream(begin=head(**changed)), why)
 
     def test_unknown_records(self):
@@ -299,7 +301,8 @@ class Elements(Case):
 
     def test_runs(self):
         """Runs end at another dtype or spec and at 2^14 elements, and hold the tensors without elements between."""
-        sizes = [(0, UINT8, 0), (2, UINT8, 0), (0, UINT8, 0), (3, UINT8, 0), (0, INT16, 0), (1, INT16, 0), (2, F32, 0), (1, F32, 1), (1 << 14, F32, 1), (1, F32, 1)]
+        sizes = [(0, UINT8, 0), (2, UINT8, 0), (0, UINT8, 0), (3, UINT8, 0), (0, INT16, 0), (1, INT16, 0)]
+        sizes += [(2, F32, 0), (1, F32, 1), (1 << 14, F32, 1), (1, F32, 1)]
         about = tensors(*[header(b"%d" % i, [size], dtype, number=number) for i, (size, dtype, number) in enumerate(sizes)])
         data = [np.arange(size, dtype=grz_decode.DTYPES[dtype][1]) for size, dtype, _ in sizes]
         runs = [(1, 3), (5, 1), (6, 1), (7, 1), (8, 1), (9, 1)]
@@ -312,7 +315,8 @@ class Elements(Case):
         self.refused(stream(spec(0, NONE), spec(1, QSGD), about, blocks[1], blocks[0], *blocks[2:]), "is due")
 
     def test_chunks(self):
-        for name, chunk in (NONE, 1 << 18), ("qsgd:s=1,bucket=100000", 200000), ("qsgd:s=1,bucket=300000", 1 << 18), ("qsgd:s=1,bucket=tensor", 1 << 18):
+        buckets = ("100000", 200000), ("300000", 1 << 18), ("tensor", 1 << 18)
+        for name, chunk in (NONE, 1 << 18), *[(f"qsgd:s=1,bucket={bucket}", chunk) for bucket, chunk in buckets]:
             values = np.arange(600001, dtype="<f4")
             blocks = [raw(values[at : at + chunk], chunk=at // chunk) for at in range(0, len(values), chunk)]
             about = spec(0, name), tensors(header(b"w", [600001]))
@@ -360,8 +364,6 @@ class Symbols(Case):
         kept = np.array([np.nan, np.inf, 1e-45, -0.0, 5], "<f4").tobytes()
         symbols = [1, 0, 0, 2, 2, 2]
         about = spec(0, TERNARY), tensors(header(b"a", [8]), header(b"b", [2]), header(b"c", [1]))
-        coded = b"\x01" + kept + b"\0" * 0
-        self.assertEqual(len(coded), 21)
         for coding, code in (FIXED, scales(2, 1) + bytes([1 + 54 + 162, 2])), (ELIAS, elias(0, (2, 1), symbols, 4)):
             data = stream(*about, block(coding, scales(2, 1) + bytes(symbols) + kept, varint(2) + b"\x0a" + kept + code, count=3))
             a, b, c = grz_decode.decode(data)[0].tensors
@@ -455,10 +457,10 @@ class Quantizers(Case):
 
     def test_refused(self):
         for name, why in (
-            ("", "malformed"), ("qsgd:", "malformed"), ("qsgd:s=1,", "malformed"), ("qsgd:s=%4", "malformed"), ("none\n", "malformed"), ("\xff", "malformed"),
+            *[(name, "malformed") for name in ("", "qsgd:", "qsgd:s=1,", "qsgd:s=%4", "none\n", "\xff")],
             ("other", "unknown quantizer"), ("qsgd:s=1,bucket=1,p=0.5", "unknown key"), ("qsgd:s=1,s=1,bucket=1", "twice"), ("qsgd:s=1", "bucket"),
-            ("qsgd:s=1,bits=2,bucket=1", "one of"), ("qsgd:bucket=1", "one of"), ("qsgd:bits=1,bucket=1", "0 levels"), ("qsgd:bits=17,bucket=1", "bits"),
-            ("qsgd:s=32768,bucket=1", "s is"), ("nuqsgd:s=32767,p=0.5,zero=yes,bucket=1", "32768 levels"), ("qsgd:s=1,bucket=0", "bucket"),
+            ("qsgd:s=1,bits=2,bucket=1", "one of"), ("qsgd:bucket=1", "one of"), ("qsgd:bits=1,bucket=1", "0 magnitudes"), ("qsgd:bits=17,bucket=1", "bits"),
+            ("qsgd:s=32768,bucket=1", "s is"), ("nuqsgd:s=32767,p=0.5,zero=yes,bucket=1", "32768 magnitudes"), ("qsgd:s=1,bucket=0", "bucket"),
             ("qsgd:s=1,bucket=01", "bucket"), ("nuqsgd:s=1,zero=yes,bucket=1", "p is"), ("nuqsgd:s=1,p=0.5,bucket=1", "zero"),
             ("nuqsgd:s=1,p=nan,zero=yes,bucket=1", "p is"), ("nuqsgd:s=1,p=1,zero=yes,bucket=1", "p is"), ("nuqsgd:s=1,p=0.5,zero=no,bucket=1", "needs bits"),
         ):  # fmt: skip
@@ -508,7 +510,7 @@ class Hostile(Case):
         ]  # fmt: skip
         others = [block(ELIAS, b"", varint(0) + codes[1]), block(ELIAS, b"", varint(0) + codes[2]), block(FIXED, b"", varint(0) + packed)]
         outcomes = {True: 0, False: 0}
-        for _ in range(10000):
+        for _ in range(4000):
             changed = records[:6] + [chance.choice([records[6], *others])] + records[7:]
             i = chance.randrange(len(records))
             body = bytearray(changed[i][1])
@@ -521,7 +523,7 @@ class Hostile(Case):
                 outcomes[True] += 1
             except grz_decode.FormatError:
                 outcomes[False] += 1
-        self.assertGreater(min(outcomes.values()), 1000)
+        self.assertGreater(min(outcomes.values()), 400)
 
 
 class Program(Case):
