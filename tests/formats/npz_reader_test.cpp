@@ -181,14 +181,12 @@ TEST_CASE("npz: steps and workers by the options, the member's name, the file's 
 }
 
 TEST_CASE("npz: arrays without numbers are skipped, pickles are not") {
-    const auto typed = [](const std::string& type) {
+    const auto typed = [](const std::string& type) {  // five characters, as '<f4' with its quotes has
         auto bytes = npy({1});
         const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         const auto at = static_cast<std::ptrdiff_t>(text.find("'<f4'"));
         const auto room = bytes_of(type);
         std::copy(room.begin(), room.end(), bytes.begin() + at);
-        // The dict must go on as before: shift nothing, so `type` has five characters, or
-        // takes the comma and more along.
         return bytes;
     };
     for (const auto* type : {"'<U1'", "'|S4'", "'<M8'"}) {
