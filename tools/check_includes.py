@@ -41,7 +41,7 @@ LIBRARIES = [
     (r"zstd(_errors)?\.h|zdict\.h", r"lib/core/zstd\.cpp"),
     (r"xxhash\.h|xxh3\.h", r"lib/core/hash\.cpp"),
     (r"zlib\.h", r"(tests/)?formats/.*"),
-    (r"nlohmann/.*", r"(tests/)?(formats|cli)/.*|tests/support/.*"),
+    (r"nlohmann/.*", r"(formats|cli|tests)/.*"),
     (r"CLI/.*", r"cli/.*"),
     (r"doctest/.*", r"tests/.*"),
     (r"omp\.h", r"(lib|tests)/core/parallel.*"),
