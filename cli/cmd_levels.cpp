@@ -1,4 +1,5 @@
 // gradz levels SPEC: the table that a quantizer rounds onto.
+#include <charconv>
 #include <memory>
 
 #include "command.hpp"
