@@ -65,7 +65,8 @@ Result<std::size_t> InflateStream::read(std::span<std::byte> into) {
 
 Result<Done> InflateStream::fill(std::span<std::byte> into) {
     if (!state_->ready) return Error{Errc::io, "out of memory", ""};
-    for (std::size_t made = 0; !into.empty(); into = into.subspan(made)) {
+    while (!into.empty()) {
+        std::size_t made = 0;
         const int status = state_->ended ? Z_BUF_ERROR : state_->step(into, made);
         state_->ended |= status == Z_STREAM_END;
         if (status == Z_MEM_ERROR) return Error{Errc::io, "out of memory", ""};
@@ -74,6 +75,7 @@ Result<Done> InflateStream::fill(std::span<std::byte> into) {
                          ""};
         if (made == 0 && (state_->ended || status == Z_BUF_ERROR))
             return Error{Errc::truncated, "deflate stream ends before its declared size", ""};
+        into = into.subspan(made);
     }
     return Done{};
 }

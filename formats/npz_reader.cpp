@@ -111,18 +111,13 @@ void NpzReader::describe(const NpzMember& member, const std::string& name) {
 
 Result<Done> NpzReader::load(const FileIdentity& identity, const ReadOptions& options) {
     GRADZ_TRY(const auto directory, read_zip_directory(file_->bytes()));
-    bool pickled = false;
     for (const auto& zip : directory) {
-        pickled |= zip.name.ends_with("data.pkl");
         if (!zip.name.ends_with(kSuffix)) {
             skipped_.push_back({zip.name, "no .npy member"});
             continue;
         }
         GRADZ_TRY([[maybe_unused]] const auto loaded, load_member(zip, identity, options));
     }
-    if (tensors_.empty() && pickled)
-        return Error{Errc::unsupported, "a PyTorch file: its pickle is never read, save it as safetensors", ""};
-    if (tensors_.empty()) return Error{Errc::unsupported, "no tensor", ""};
     opened_.resize(tensors_.size());
     return check_distinct(tensors_);
 }

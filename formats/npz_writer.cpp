@@ -18,7 +18,9 @@ struct Layout {
     std::uint16_t method = kZipStored;
 };
 
-Error in_tensor(Error error, const TensorInfo& info) { return {error.code, std::move(error.what), "tensor " + info.name}; }
+Error in_tensor(Error error, const TensorInfo& info) {
+    return {error.code, std::move(error.what), "tensor " + info.name};
+}
 
 class NpzWriter final : public TensorWriter {
 public:
@@ -99,7 +101,8 @@ private:
         if (!elements_) return Done{};
         const auto& info = tensors_[begun_ - 1];
         if (left_ != 0)
-            return Error{Errc::truncated, std::to_string(left_) + " bytes of elements are missing", "tensor " + info.name};
+            return Error{Errc::truncated, std::to_string(left_) + " bytes of elements are missing",
+                         "tensor " + info.name};
         GRADZ_TRY([[maybe_unused]] const auto elements, elements_->finish(zip_));
         elements_.reset();
         return zip_.end();

@@ -44,6 +44,7 @@ public:
     bool seekable() const override { return false; }
     fs::path staging() const override { return {}; }
     void copy_times(const fs::path&) override {}
+    void redirect(const fs::path&) override {}
     Result<Done> commit() override {
         if (const int code = fd_.close()) return io_error("cannot write " + name_, code);
         return Done{};
@@ -82,6 +83,8 @@ public:
         struct stat info;
         if (stat(like.c_str(), &info) == 0 && S_ISREG(info.st_mode)) like_ = info;
     }
+
+    void redirect(const fs::path& path) override { target_ = path, force_ = false; }
 
     Result<Done> commit() override {
         if (fchmod(fd_.get(), like_ ? like_->st_mode & 0777 : 0666 & ~current_umask()) != 0) return failed(errno);

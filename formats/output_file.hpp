@@ -23,6 +23,10 @@ public:
     // Copies mode and mtime of `like` to the output at commit(), where both are regular files.
     virtual void copy_times(const std::filesystem::path& like) = 0;
 
+    // The file is to appear as `path` instead, which is absent and on the same file system.
+    // Precondition: seekable().
+    virtual void redirect(const std::filesystem::path& path) = 0;
+
     // fsync and rename, where the target was absent or a regular file (a symlink's target).
     // Devices, FIFOs, /dev/fd/N and stdout were written in place and are only flushed.
     virtual Result<Done> commit() = 0;

@@ -39,25 +39,31 @@ int register_path(const std::string& path) {
     return -1;
 }
 
-// readdir() may allocate, so a signal handler asks the kernel itself. The folder is one of
-// ours: regular files are what was written into it, and anything else keeps it alive.
-void remove_files_in(const char* path) {
-    const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+constexpr int kMaxDepth = 64;  // folders in folders; each level takes 4 KiB of stack
+
+// readdir() may allocate, so a signal handler asks the kernel itself. All of it was written by
+// us: a name of ours stands at its top.
+void remove_folder_at(int parent, const char* name, int depth) {
+    const int folder = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (folder < 0) return;
     alignas(dirent64) char buffer[4096];
     for (long n; (n = getdents64(folder, buffer, sizeof buffer)) > 0;)
         for (long at = 0; at < n;) {
             const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
-            if (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN) unlinkat(folder, entry->d_name, 0);
             at += entry->d_reclen;
+            const char* inner = entry->d_name;
+            if (inner[0] == '.' && (inner[1] == 0 || (inner[1] == '.' && inner[2] == 0))) continue;
+            if (unlinkat(folder, inner, 0) != 0 && depth < kMaxDepth) remove_folder_at(folder, inner, depth + 1);
         }
     ::close(folder);
+    unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 void remove_path(const char* path) {
-    if (unlink(path) == 0 || (errno != EISDIR && errno != EPERM)) return;
-    // Entries that are unlinked while a folder is read may hide others: until it is empty.
-    for (int pass = 0; pass < 16 && rmdir(path) != 0; ++pass) remove_files_in(path);
+    if (unlink(path) == 0 || errno == ENOENT) return;
+    // Entries that go while a folder is read may hide others: once more where it is still there.
+    struct stat info;
+    for (int pass = 0; pass < 4 && lstat(path, &info) == 0; ++pass) remove_folder_at(AT_FDCWD, path, 0);
 }
 
 // Without RENAME_NOREPLACE (some network file systems) a hard link does the same, and where
@@ -73,8 +79,8 @@ int rename_to_absent(const char* from, const char* to) {
     return rename(from, to) == 0 ? 0 : errno;
 }
 
-Result<Done> sync_folder_of(const fs::path& target) {
-    const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
+Result<Done> sync_folder(const fs::path& path) {
+    const fs::path folder = path.empty() ? fs::path(".") : path;
     const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd && errno == EACCES) return Done{};  // a folder that may be written but not read
     if (!fd) return io_error("cannot open " + folder.string(), errno);
@@ -124,19 +130,36 @@ Result<Done> Temporary::publish(const fs::path& target, bool force) {
     if (code == EEXIST) return Error{Errc::exists, target.string() + " appeared meanwhile, and is left alone", ""};
     if (code != 0) return io_error("cannot write " + target.string(), code);
     forget();
-    return sync_folder_of(target);
+    return sync_folder(target.parent_path());
 }
 
-Result<Done> Temporary::publish_folder(const fs::path& target) {
+Result<TemporaryFolder> TemporaryFolder::create(fs::path target, bool force) {
+    if (!target.has_filename()) target = target.parent_path();  // "out/"
+    struct stat info;
+    if (lstat(target.c_str(), &info) == 0) {
+        std::error_code error;
+        if (!S_ISDIR(info.st_mode) || !fs::is_empty(target, error) || error)
+            return Error{Errc::exists, target.string() + " exists already, and only an empty folder is replaced", ""};
+        if (!force) return Error{Errc::exists, target.string() + " exists already (-f overwrites)", ""};
+    }
+    GRADZ_TRY(auto temporary, Temporary::beside(target));
+    if (mkdir(temporary.path().c_str(), 0700) != 0) return io_error("cannot write " + target.string(), errno);
+    return TemporaryFolder(std::move(temporary), std::move(target));
+}
+
+Result<Done> TemporaryFolder::publish() {
+    const auto& path = temporary_.path();
+    if (chmod(path.c_str(), 0777 & ~current_umask()) != 0) return io_error("cannot write " + target_.string(), errno);
+    GRADZ_TRY([[maybe_unused]] auto synced, sync_folder(path));
     // rename(2) itself replaces a folder only if it is empty, and a file never.
-    if (rename(path_.c_str(), target.c_str()) != 0) {
+    if (rename(path.c_str(), target_.c_str()) != 0) {
         const int code = errno;
         if (code == ENOTEMPTY || code == EEXIST || code == ENOTDIR)
-            return Error{Errc::exists, target.string() + " exists already, and is left alone", ""};
-        return io_error("cannot write " + target.string(), code);
+            return Error{Errc::exists, target_.string() + " appeared meanwhile, and is left alone", ""};
+        return io_error("cannot write " + target_.string(), code);
     }
-    forget();
-    return sync_folder_of(target);
+    temporary_.forget();
+    return sync_folder(target_.parent_path());
 }
 
 // umask(2) tells only by setting: the safe value stands in for a moment.

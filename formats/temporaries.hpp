@@ -18,7 +18,7 @@ public:
 
     Temporary(Temporary&& other) noexcept;
     Temporary& operator=(Temporary&&) = delete;
-    ~Temporary();  // unlinks the file, or the folder with the files in it
+    ~Temporary();  // unlinks the file, or the folder with all that is in it
 
     const std::filesystem::path& path() const { return path_; }
 
@@ -27,15 +27,31 @@ public:
     // directory is synced.
     Result<Done> publish(const std::filesystem::path& target, bool force);
 
-    // Renames a folder; `target` may be absent or an empty folder.
-    Result<Done> publish_folder(const std::filesystem::path& target);
-
 private:
+    friend class TemporaryFolder;
     Temporary(std::filesystem::path path, int slot) : path_(std::move(path)), slot_(slot) {}
     void forget();  // it has its final name
 
     std::filesystem::path path_;
     int slot_;  // of the table that remove_temporaries() walks; -1 once forgotten
+};
+
+// A folder that appears whole. Its files are written below path() by their final names.
+class TemporaryFolder {
+public:
+    // Errc::exists unless `target` is absent, or an empty folder and `force` is true: what
+    // lies in a folder is never removed.
+    static Result<TemporaryFolder> create(std::filesystem::path target, bool force);
+
+    const std::filesystem::path& path() const { return temporary_.path(); }
+    Result<Done> publish();
+
+private:
+    TemporaryFolder(Temporary temporary, std::filesystem::path target)
+        : temporary_(std::move(temporary)), target_(std::move(target)) {}
+
+    Temporary temporary_;
+    std::filesystem::path target_;
 };
 
 mode_t current_umask();

@@ -42,10 +42,18 @@ struct WriteOptions {
     std::uint64_t memory = std::uint64_t{1} << 30;  // for what must be held whole (Fortran order)
 };
 
-// path: "-" is stdout. Several tensors as npy become a folder of percent-encoded names.
+// path: "-" is stdout. Several tensors as npy become a folder of percent-encoded names,
+// with "_step_N" and "_rank_N" behind them where tensors of several steps or workers come.
 // `origin` is obeyed as far as its format matches; it is copied. When the stream's ORIGIN is
 // of another format only "attribute:" and "metadata:" entries can carry over.
 Result<std::unique_ptr<TensorWriter>> create_tensors(const std::filesystem::path& path, Format format,
                                                      const Origin& origin, const WriteOptions& options);
+
+// A dump whose origin is "folder", as the folder it was: its files where they lay, each in its
+// own format. Tensors that are left out leave their file incomplete, or out; one that belongs
+// to no file of the origin is Errc::invalid_argument. path: absent, or with `force` an empty
+// folder.
+Result<std::unique_ptr<TensorWriter>> create_folder(const std::filesystem::path& path, const Origin& origin,
+                                                    const WriteOptions& options);
 
 }  // namespace gradz::formats

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/error_element.hpp"
 #include "kernels/philox_element.hpp"
 
 namespace gradz::kernels {
@@ -20,16 +21,106 @@ struct Bucket {
     float S;              // normal and positive; others are the caller's escapes
 };
 
+constexpr int kErrorLanes = 8;  // of every sum of errors
+
+// How the neighbours of r are found.
+enum class GapRule : std::uint8_t {
+    none,      // no expectation: nearest rounding, or no levels at all
+    doubling,  // magnitudes 2^(k - m)
+    even,      // magnitudes k step, with zero
+    search,    // any table
+};
+
+struct LevelSearch {
+    const double* levels;  // ascending: all that r may lie between
+    const double* keys;    // the same without the last, +infinity from there on; [2 reach]
+    std::int64_t reach;    // a power of two with 2 reach >= number of levels - 1; 0: one gap
+};
+
+// What the sums over one bucket need beside the original values.
+struct ErrorBucket {
+    const float* y;  // [n] decoded, finite
+    std::size_t n;
+    GapRule rule;
+    Reduction reduction;
+    double first, bottom;  // doubling: l_1 and the neighbour below it; even: first is the step
+    double per_step;       // even: 1 / step
+    LevelSearch search;    // search only
+};
+
+struct ErrorCounts {
+    std::int64_t zeros_in, zeros_out;  // v = 0, y = 0
+    std::int64_t agreements;           // neither is 0, and they have the same sign
+};
+
+enum class LevelKind : std::uint8_t {
+    exponential,  // magnitudes 0 and 2^(k - m), k = 1..m, m <= 127
+    uniform,      // magnitudes k / m, k = 0..m, m <= 255
+    magnitudes,   // any table of them, [0] = 0
+    signed_table,
+};
+
+constexpr std::int32_t kMaxLevels = 256, kMaxSymbols = 512;
+
+// A table of levels, ready to search (table.hpp makes them). Magnitudes of float32 are cut
+// into cells of 2^shift neighbours, from cell `low` (it holds all below, too) on; a
+// negative value is in cell `cells` + that of its magnitude. start: the level of the least
+// value in each cell; at most `reach` more levels lie in the cell.
+struct TableView {
+    const float* levels;        // [kMaxLevels + 1]: strictly increasing up to the last, then infinite
+    const float* weights;       // [kMaxLevels]: of table_step
+    const std::uint8_t* start;  // [cells], signed tables [2 cells]
+    std::int32_t shift, low, cells, reach;
+};
+
+// What elements are rounded onto, and how. Symbols: see signed_symbol for magnitudes; the
+// index of the level for signed tables.
+struct Grid {
+    LevelKind kind;
+    bool nearest;        // ties to the even index; else stochastic
+    std::int32_t top;    // index of the last level: m for magnitudes
+    std::int32_t bytes;  // of a symbol: 1, or 2 where they exceed 255
+    TableView table;     // of the kinds with a table
+};
+
+// Byte pointers have any alignment; inputs and outputs never overlap. The largest symbol
+// is returned instead of checked: one branch per bucket by the caller, none per element.
 struct Kernels {
     const char* target;  // "scalar", "avx2", "avx512": also the value of GRADZ_TARGET
     int vector_bytes;    // from the compiler's own macros: proves the flags of this object
+
+    // Scales. NaN and infinity in x come through.
     double (*sum_squares)(const float* x, std::size_t n);
     float (*max_abs)(const float* x, std::size_t n);
-    // m: non-zero magnitudes, 1..127. symbols: [n], see signed_symbol.
-    void (*quantize_exponential)(const Bucket& in, std::int32_t m, std::uint8_t* symbols);
-    void (*quantize_uniform)(const Bucket& in, std::int32_t m, std::uint8_t* symbols);
-    void (*pack4)(const std::uint8_t* symbols, std::size_t n, std::uint8_t* bytes);
-    std::int32_t (*decode)(const std::uint8_t* symbols, std::size_t n, const float* table, float S, float* x);
+
+    // Levels. symbols: [n * grid.bytes]. table: [kMaxSymbols], by symbol; x = S table[symbol].
+    void (*quantize)(const Bucket& in, const Grid& grid, std::uint8_t* symbols);
+    std::int32_t (*decode8)(const std::uint8_t* symbols, std::size_t n, const float* table, float S, float* x);
+    std::int32_t (*decode16)(const std::uint8_t* symbols, std::size_t n, const float* table, float S, float* x);
+
+    // Bits. Symbol i, below 2^width, is bits [i width, (i + 1) width) of the string, lowest
+    // first; the last byte is padded with zeros. bits: [ceil(n width / 8)]. Symbols have 1
+    // byte in pack8 (width 1..8) and 2 in pack16 (width 1..16). Padding is not checked.
+    void (*pack8)(const std::uint8_t* symbols, std::size_t n, int width, std::uint8_t* bits);
+    void (*pack16)(const std::uint8_t* symbols, std::size_t n, int width, std::uint8_t* bits);
+    void (*unpack8)(const std::uint8_t* bits, std::size_t n, int width, std::uint8_t* symbols);
+    void (*unpack16)(const std::uint8_t* bits, std::size_t n, int width, std::uint8_t* symbols);
+
+    // Other floats, little-endian: see convert_element.hpp. f32_from_f64 returns how many
+    // elements were not zero and became so.
+    void (*f32_from_f16)(const std::uint8_t* bytes, std::size_t n, float* x);
+    void (*f32_from_bf16)(const std::uint8_t* bytes, std::size_t n, float* x);
+    std::size_t (*f32_from_f64)(const std::uint8_t* bytes, std::size_t n, float* x);
+    void (*f16_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
+    void (*bf16_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
+    void (*f64_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
+
+    // Errors. Of the bucket's original values v [n], finite: norm2, error2, variance. details_*: all
+    // terms, those three with the same bits.
+    void (*errors_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
+    void (*errors_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
+    void (*details_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
+    void (*details_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
 };
 
 }  // namespace gradz::kernels

@@ -1,31 +1,58 @@
-// Symbols to nibbles and back to floats, compiled once per target by target.cpp.
+// Symbols back to floats, compiled once per target by target.cpp.
 namespace gradz::kernels::GRADZ_TARGET {
 
-// Two symbols < 16 a byte, the first in the low half; an odd last one alone. bytes:
-// [(n + 1) / 2]. Run on a bucket that quantize() just wrote, while it is in L1.
-static void pack4(const std::uint8_t* __restrict symbols, std::size_t n, std::uint8_t* __restrict bytes) {
-#pragma omp simd
-    for (std::size_t j = 0; j < n / 2; ++j) {
-        std::uint16_t pair;
-        memcpy(&pair, symbols + 2 * j, sizeof pair);
-        bytes[j] = static_cast<std::uint8_t>(pair | pair >> 4);
+// Any symbols. The table has a place for every 9 bits, so that any symbol of a damaged
+// file is a safe index.
+template <class Symbol>
+static void decode_any(const std::uint8_t* __restrict symbols, std::size_t n, const float* __restrict table, float S,
+                       float* __restrict x) {
+    for (std::size_t i = 0; i < n; ++i) {
+        Symbol symbol;
+        memcpy(&symbol, symbols + i * sizeof symbol, sizeof symbol);
+        x[i] = S * table[symbol & (kMaxSymbols - 1)];
     }
-    if (n % 2) bytes[n / 2] = symbols[n - 1];
 }
 
-// x[i] = S table[symbol], one rounding. table: [256], zeros beyond the alphabet, so that
-// any byte of a damaged file is a safe index. Returns the largest symbol: one check per
-// bucket by the caller instead of one branch per element here.
-static std::int32_t decode(const std::uint8_t* __restrict symbols, std::size_t n, const float* __restrict table,
-                           float S, float* __restrict x) {
-    std::int32_t top = 0;
+// A group of symbols below 16: the table is in registers.
+static void decode_few(const std::uint8_t* __restrict symbols, const Lanes::Sixteen& table, float S,
+                       float* __restrict x) {
+    alignas(64) std::int32_t index[kGroup];
+    for (int j = 0; j < kGroup; ++j) index[j] = symbols[j];
+    for (int j = 0; j < kGroup; j += Lanes::kFloats) {
+        Lanes::I at;
+        memcpy(&at, index + j, sizeof at);
+        const Lanes::F value = S * table[at];
+        memcpy(x + j, &value, sizeof value);
+    }
+}
+
+template <class Symbol>
+static std::int32_t largest(const std::uint8_t* __restrict symbols, std::size_t n) {
+    Symbol top = 0;
 #pragma omp simd reduction(max : top)
     for (std::size_t i = 0; i < n; ++i) {
-        const std::int32_t symbol = symbols[i];
+        Symbol symbol;
+        memcpy(&symbol, symbols + i * sizeof symbol, sizeof symbol);
         top = symbol > top ? symbol : top;
-        x[i] = S * table[symbol];
     }
     return top;
+}
+
+// x[i] = S table[symbol], one rounding.
+static std::int32_t decode8(const std::uint8_t* symbols, std::size_t n, const float* table, float S, float* x) {
+    const std::int32_t top = largest<std::uint8_t>(symbols, n);
+    std::size_t done = 0;
+    if (top < 16) {
+        const Lanes::Sixteen few(table);
+        for (; n - done >= kGroup; done += kGroup) decode_few(symbols + done, few, S, x + done);
+    }
+    decode_any<std::uint8_t>(symbols + done, n - done, table, S, x + done);
+    return top;
+}
+
+static std::int32_t decode16(const std::uint8_t* symbols, std::size_t n, const float* table, float S, float* x) {
+    decode_any<std::uint16_t>(symbols, n, table, S, x);
+    return largest<std::uint16_t>(symbols, n);
 }
 
 }  // namespace gradz::kernels::GRADZ_TARGET

@@ -6,35 +6,36 @@
 namespace gradz {
 namespace {
 
-constexpr double kMaxBucket = 1u << 24;
+constexpr double kMaxBucket = 0x1p40;
+
+constexpr Param kBits = {"bits", "4", "", 2, 8};
+constexpr Param kBucket = {"bucket", "512", "tensor", 1, kMaxBucket};
+constexpr Param kRounding = {"rounding", "stochastic", "stochastic|nearest"};
+
+constexpr Param s(double lo, double hi) { return {"s", "", "", lo, hi, true, false, "bits"}; }
 
 constexpr Param kNuqsgd[] = {
-    {"bits", "4", "", 2, 8},
-    {"p", "0.5", "", 0.5, 0.5, false},
+    {"bits", "4", "", 1, 8},              // 1 with zero=no alone
+    s(0, 254),                            // levels inside (0, 1)
+    {"p", "0.5", "", 0, 1, false, true},  // ratio of neighbours
     {"norm", "l2", "l2|linf"},
-    {"bucket", "512", "", 1, kMaxBucket},
-    {"rounding", "stochastic", "stochastic"},
-    {"zero", "yes", "yes"},
+    kBucket,
+    kRounding,
+    {"zero", "yes", "yes|no"},
 };
-constexpr Param kQsgd[] = {
-    {"bits", "4", "", 2, 8},
-    {"norm", "l2", "l2|linf"},
-    {"bucket", "512", "", 1, kMaxBucket},
-    {"rounding", "stochastic", "stochastic"},
-};
-constexpr Param kQsgdinf[] = {
-    {"bits", "4", "", 2, 8},
-    {"norm", "linf", "linf"},
-    {"bucket", "512", "", 1, kMaxBucket},
-    {"rounding", "stochastic", "stochastic"},
-};
+constexpr Param kQsgd[] = {kBits, s(1, 255), {"norm", "l2", "l2|linf"}, kBucket, kRounding};
+constexpr Param kQsgdinf[] = {kBits, s(1, 255), {"norm", "linf", "linf"}, kBucket, kRounding};
 
 constexpr Preset kPresets[] = {
+    {{0, "none", Kind::quantizer, {}, "elements as they are, bit for bit"}, LevelRule::none},
     {{1, "nuqsgd", Kind::quantizer, kNuqsgd,
-      "levels 1, 1/2, 1/4, .. of the norm (Ramezani-Kebrya et al., JMLR 22(114), 2021)"},
-     LevelRule::exponential_half},
+      "levels 1, p, p^2, .. of the norm (Ramezani-Kebrya et al., JMLR 22(114), 2021)"},
+     LevelRule::powers,
+     1},
     {{2, "qsgd", Kind::quantizer, kQsgd, "levels k/m of the norm (Alistarh et al., NIPS 2017)"}, LevelRule::uniform},
     {{3, "qsgdinf", Kind::quantizer, kQsgdinf, "qsgd by the largest magnitude (same paper, 4)"}, LevelRule::uniform},
+    {{4, "fp16", Kind::quantizer, {}, "float16 to nearest even (IEEE 754 binary16)"}, LevelRule::f16},
+    {{5, "bf16", Kind::quantizer, {}, "bfloat16 to nearest even: the upper half of float32"}, LevelRule::bf16},
 };
 
 constexpr auto kStages = [] {

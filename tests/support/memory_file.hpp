@@ -56,6 +56,7 @@ public:
     bool seekable() const override { return seekable_; }
     std::filesystem::path staging() const override { return {}; }
     void copy_times(const std::filesystem::path&) override {}
+    void redirect(const std::filesystem::path&) override {}
     Result<Done> commit() override { return Done{}; }
 
 private:

@@ -1,0 +1,68 @@
+#include <cstdio>
+
+#include "command.hpp"
+
+namespace gradz::cli {
+namespace {
+
+// Length of the UTF-8 character at `s`, 0 if there is none: overlong forms, surrogates and
+// numbers above U+10FFFF are none.
+std::size_t utf8_length(std::string_view s) {
+    const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
+    const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) return 1;
+    if (lead >= 0xc2 && lead < 0xe0) return tail(1) ? 2 : 0;
+    if (lead >= 0xe0 && lead < 0xf0) {
+        const bool bad = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0);
+        return tail(1) && tail(2) && !bad ? 3 : 0;
+    }
+    if (lead < 0xf0 || lead >= 0xf5) return 0;
+    const bool bad = (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90);
+    return tail(1) && tail(2) && tail(3) && !bad ? 4 : 0;
+}
+
+void print_line(const std::string& text) {
+    std::fputs(("gradz: " + text + "\n").c_str(), stderr);  // one write, so that lines stay whole
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+    constexpr char kHex[] = "0123456789abcdef";
+    constexpr std::size_t kLongest = 400;  // a name of 3000 characters is still one line
+    std::string out;
+    while (!text.empty() && out.size() < kLongest) {
+        const std::size_t length = utf8_length(text);
+        const auto byte = static_cast<unsigned char>(text[0]);
+        const bool control = length == 1 && (byte < 0x20 || byte == 0x7f);
+        const bool c1 = length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+        if (length == 0 || control || c1) {
+            (out += "\\x") += {kHex[byte / 16], kHex[byte % 16]};
+            text.remove_prefix(1);
+        } else {
+            out += text.substr(0, length);
+            text.remove_prefix(length);
+        }
+    }
+    return text.empty() ? out : out + "...";
+}
+
+int print_error(const std::string& file, const Error& error) {
+    // `where` is innermost first; a reader looks for the file, then the tensor.
+    std::string place = file, where = error.where;
+    for (std::size_t at = 0; !where.empty(); where.resize(at)) {
+        at = where.rfind(" < ");
+        const std::string part = at == std::string::npos ? where : where.substr(at + 3);
+        if (at == std::string::npos) at = 0;
+        if (part != file) place += (place.empty() ? "" : ": ") + part;
+    }
+    print_line(printable(place) + ": " + printable(error.what));
+    return error.code == Errc::invalid_argument ? kUsage : kFailed;
+}
+
+void print_warning(const std::string& file, const std::string& text) {
+    print_line(printable(file) + ": warning: " + printable(text));
+}
+
+}  // namespace gradz::cli

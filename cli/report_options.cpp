@@ -1,0 +1,28 @@
+#include "report_options.hpp"
+
+#include <filesystem>
+
+namespace gradz::cli {
+
+void add_report_options(CLI::App& app, ReportOptions& o) {
+    const auto group = "Report";
+    auto* json = app.add_flag("--json", o.json, "print JSON")->group(group);
+    app.add_flag("--csv", o.csv, "print CSV, one row a tensor")->excludes(json)->group(group);
+    app.add_option("-o,--output", o.out, "write the report to FILE instead of stdout; .json and .csv choose the form")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_flag("-f,--force", o.force, "replace FILE")->group(group);
+}
+
+int emit(const Report& report, const ReportOptions& o, const std::vector<std::string>& shown,
+         const std::string& before) {
+    const auto extension = std::filesystem::path(o.out).extension();
+    const ReportForm form = o.json || (!o.csv && extension == ".json") ? ReportForm::json
+                            : o.csv || extension == ".csv"             ? ReportForm::csv
+                                                                       : ReportForm::table;
+    const std::string text = (form == ReportForm::table ? before : "") + render(report, form, shown);
+    auto written = write_text(text, o.out, o.force);
+    return written ? kOk : print_error(o.out == "-" ? "stdout" : o.out, written.error());
+}
+
+}  // namespace gradz::cli

@@ -1,0 +1,57 @@
+#include "verify.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "command.hpp"
+#include "dump.hpp"
+#include "pipeline/decode.hpp"
+
+namespace gradz::cli {
+namespace {
+
+class Count : public DecodeSink {
+public:
+    Verified seen;
+
+    Result<Done> add(std::span<const TensorHeader> more) override {
+        seen.tensors += more.size();
+        for (const auto& header : more) {
+            GRADZ_TRY(const auto elements, header.info.numel());
+            seen.elements += elements;
+        }
+        return Done{};
+    }
+    bool wants(std::uint64_t) const override { return false; }
+    Result<Done> write(std::uint64_t, std::uint64_t, std::span<const std::byte>) override { return Done{}; }
+    Result<Done> end() override {
+        ++seen.streams;
+        return Done{};
+    }
+};
+
+}  // namespace
+
+Result<Verified> verify(ByteSource& source, int threads, Digest* digest) {
+    Count count;
+    GRADZ_TRY([[maybe_unused]] auto decoded, decode_streams(source, count, threads, digest));
+    return count.seen;
+}
+
+int remove_verified(const std::string& file, const std::string& target, int threads) {
+    struct stat status {};
+    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        print_warning(file, "kept: not a regular file");
+        return kOk;
+    }
+    auto bytes = open_bytes(target);
+    if (!bytes) return print_error(target, bytes.error());
+    if (auto verified = verify(**bytes, threads); !verified) return print_error(target, verified.error());
+    if (::unlink(file.c_str()) != 0) return print_error(file, {Errc::io, std::system_category().message(errno), ""});
+    return kOk;
+}
+
+}  // namespace gradz::cli

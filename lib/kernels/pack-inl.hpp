@@ -1,0 +1,126 @@
+// Symbols to bit strings and back, compiled once per target by target.cpp.
+namespace gradz::kernels::GRADZ_TARGET {
+
+// No bytes may come with null pointers, which memcpy does not take.
+static void copy(std::uint8_t* to, const std::uint8_t* from, std::size_t n) {
+    if (n > 0) memcpy(to, from, n);
+}
+
+// Any width up to 16, one symbol at a time. Also the end of every string, from a whole
+// number of eights on, where the string is at the start of a byte.
+template <class Symbol>
+static void pack_each(const std::uint8_t* __restrict symbols, std::size_t n, int width, std::uint8_t* __restrict bits) {
+    std::uint32_t held = 0;
+    int fill = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        Symbol symbol;
+        memcpy(&symbol, symbols + i * sizeof symbol, sizeof symbol);
+        held |= static_cast<std::uint32_t>(symbol) << fill;
+        for (fill += width; fill >= 8; fill -= 8, held >>= 8) *bits++ = static_cast<std::uint8_t>(held);
+    }
+    if (fill > 0) *bits = static_cast<std::uint8_t>(held);
+}
+
+template <class Symbol>
+static void unpack_each(const std::uint8_t* __restrict bits, std::size_t n, int width,
+                        std::uint8_t* __restrict symbols) {
+    std::uint32_t held = 0;
+    int fill = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (; fill < width; fill += 8) held |= static_cast<std::uint32_t>(*bits++) << fill;
+        const auto symbol = static_cast<Symbol>(held & ((1u << width) - 1));
+        memcpy(symbols + i * sizeof symbol, &symbol, sizeof symbol);
+        held >>= width, fill -= width;
+    }
+}
+
+// Eight bytes of `width` bits close up in three steps: pairs, fours, eight.
+struct Octet {
+    std::uint64_t pairs, fours, eight;  // the lower field of each lane of 16, 32, 64 bits
+    int width;
+
+    GRADZ_MEMBER explicit Octet(int w)
+        : pairs((std::uint64_t{1} << w) - 1),
+          fours((std::uint64_t{1} << 2 * w) - 1),
+          eight((std::uint64_t{1} << 4 * w) - 1),
+          width(w) {
+        pairs *= 0x0001000100010001u, fours *= 0x0000000100000001u;
+    }
+    GRADZ_MEMBER std::uint64_t close(std::uint64_t v) const {
+        v = (v & pairs) | (v >> (8 - width) & pairs << width);
+        v = (v & fours) | (v >> (16 - 2 * width) & fours << 2 * width);
+        return (v & eight) | (v >> (32 - 4 * width) & eight << 4 * width);
+    }
+    GRADZ_MEMBER std::uint64_t open(std::uint64_t v) const {
+        v = (v & eight) | (v & eight << 4 * width) << (32 - 4 * width);
+        v = (v & fours) | (v & fours << 2 * width) << (16 - 2 * width);
+        return (v & pairs) | (v & pairs << width) << (8 - width);
+    }
+};
+
+// Widths below 8, eight symbols a step. Each moves eight bytes of the string, of which the
+// next step overwrites or rereads what is not its own, so the last few symbols go singly.
+static std::size_t octets(std::size_t n, int width) {
+    const std::size_t bytes = n / 8 * static_cast<std::size_t>(width);
+    return bytes < 8 ? 0 : (bytes - 8) / static_cast<std::size_t>(width) + 1;
+}
+
+// Two symbols a byte, the first in the low half: one vector operation each.
+static void pack4(const std::uint8_t* __restrict symbols, std::size_t n, std::uint8_t* __restrict bits) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n / 2; ++j) {
+        std::uint16_t pair;
+        memcpy(&pair, symbols + 2 * j, sizeof pair);
+        bits[j] = static_cast<std::uint8_t>(pair | pair >> 4);
+    }
+    if (n % 2) bits[n / 2] = symbols[n - 1];
+}
+
+static void unpack4(const std::uint8_t* __restrict bits, std::size_t n, std::uint8_t* __restrict symbols) {
+#pragma omp simd
+    for (std::size_t j = 0; j < n / 2; ++j) {
+        const auto pair = static_cast<std::uint16_t>((bits[j] | bits[j] << 4) & 0x0f0f);
+        memcpy(symbols + 2 * j, &pair, sizeof pair);
+    }
+    if (n % 2) symbols[n - 1] = bits[n / 2] & 15;
+}
+
+static void pack8(const std::uint8_t* __restrict symbols, std::size_t n, int width, std::uint8_t* __restrict bits) {
+    if (width == 4) return pack4(symbols, n, bits);
+    if (width == 8) return copy(bits, symbols, n);
+    const Octet octet(width);
+    const std::size_t count = octets(n, width), stride = static_cast<std::size_t>(width);
+    for (std::size_t g = 0; g < count; ++g) {
+        std::uint64_t v;
+        memcpy(&v, symbols + 8 * g, sizeof v);
+        v = octet.close(v);
+        memcpy(bits + g * stride, &v, sizeof v);
+    }
+    pack_each<std::uint8_t>(symbols + 8 * count, n - 8 * count, width, bits + count * stride);
+}
+
+static void unpack8(const std::uint8_t* __restrict bits, std::size_t n, int width, std::uint8_t* __restrict symbols) {
+    if (width == 4) return unpack4(bits, n, symbols);
+    if (width == 8) return copy(symbols, bits, n);
+    const Octet octet(width);
+    const std::size_t count = octets(n, width), stride = static_cast<std::size_t>(width);
+    for (std::size_t g = 0; g < count; ++g) {
+        std::uint64_t v;
+        memcpy(&v, bits + g * stride, sizeof v);
+        v = octet.open(v);
+        memcpy(symbols + 8 * g, &v, sizeof v);
+    }
+    unpack_each<std::uint8_t>(bits + count * stride, n - 8 * count, width, symbols + 8 * count);
+}
+
+static void pack16(const std::uint8_t* symbols, std::size_t n, int width, std::uint8_t* bits) {
+    if (width == 16) copy(bits, symbols, 2 * n);
+    else pack_each<std::uint16_t>(symbols, n, width, bits);
+}
+
+static void unpack16(const std::uint8_t* bits, std::size_t n, int width, std::uint8_t* symbols) {
+    if (width == 16) copy(symbols, bits, 2 * n);
+    else unpack_each<std::uint16_t>(bits, n, width, symbols);
+}
+
+}  // namespace gradz::kernels::GRADZ_TARGET

@@ -1,0 +1,55 @@
+// One BLOCK back to elements. Everything that a hostile body can say is checked here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "container/reader.hpp"
+#include "pipeline/scheme.hpp"
+
+namespace gradz {
+
+// What a block covers, taken from the headers before it is decoded elsewhere.
+struct BlockTask {
+    struct Part {
+        std::uint64_t tensor, first, count;  // elements of one tensor
+        std::uint64_t bucket;
+    };
+    BlockHead head;
+    DType dtype = DType::f32;
+    std::shared_ptr<const Scheme> scheme;
+    std::vector<Part> parts;  // those with elements
+    std::uint64_t elements = 0;
+};
+
+// head: of a block that BlockOrder has accepted as covering `chunk`.
+Result<BlockTask> make_task(const BlockHead& head, Chunk chunk, const StreamState& state, SchemeCache& schemes);
+
+// Reused from block to block; one per worker.
+class BlockDecoder {
+public:
+    // rest: the body behind the block's head. out: replaced by the elements of all parts,
+    // little-endian in the tensor's dtype. Verifies the checksum of the content. Errc::corrupt
+    // or truncated; `where` names the first tensor.
+    Result<Done> decode(const BlockTask& task, std::span<const std::byte> rest, std::vector<std::byte>& out);
+
+private:
+    Result<Done> decode_symbols(const BlockTask& task, ByteReader& rest, std::vector<std::byte>& out);
+    Result<Done> read_escapes(const BlockTask& task, ByteReader& rest);
+    Result<Done> restore(const BlockTask& task, std::vector<std::byte>& out);
+
+    struct Piece {
+        std::uint32_t count;
+        bool escaped;
+    };
+    std::vector<Piece> pieces_;
+    std::vector<std::uint32_t> coded_;  // elements of each piece that is not escaped
+    std::vector<float> scales_, values_;
+    std::vector<std::byte> symbols_;
+    std::span<const std::byte> escapes_;
+};
+
+}  // namespace gradz

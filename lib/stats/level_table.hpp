@@ -1,0 +1,53 @@
+// A table of levels as the statistics use it: how it is spaced, and how |v| / S finds its
+// neighbours in it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/symbols.hpp"
+#include "kernels/kernels.hpp"
+
+namespace gradz {
+
+enum class Spacing : std::uint8_t {
+    any,
+    doubling,  // magnitudes 2^(k - m) exactly
+    even,      // magnitudes float32(k / m) or k; always with zero
+};
+
+class LevelTable {
+public:
+    LevelTable() = default;  // no levels: bits16, and whatever is no rounding onto levels
+
+    // kind magnitudes: 0 = levels[0] < .. < levels[m], the sign is kept apart. kind table:
+    // ascending, any signs. At least two levels, all finite. bits16: levels are ignored.
+    LevelTable(std::span<const float> levels, SymbolKind kind);
+
+    bool empty() const { return magnitudes_.empty() && levels_.empty(); }
+    Spacing spacing() const { return spacing_; }
+
+    // What is left when the sign is kept apart, ascending, without zero: l_1 .. l_m. Empty
+    // for signed tables that are not symmetric.
+    std::span<const double> magnitudes() const { return magnitudes_; }
+    bool has_zero() const { return has_zero_; }
+
+    // All levels that r lies between: 0 or -l_1, then l_1 .. l_m; or the whole signed table.
+    // For even spacing k / m and not its float32.
+    std::span<const double> levels() const { return levels_; }
+
+    // rule, reduction.low, top and mask, first, bottom, per_step and search; pointers are
+    // into this object. scale: S, normal and positive.
+    kernels::ErrorBucket bucket(float scale, float offset) const;
+
+private:
+    void fold(std::span<const float> upper);  // l_1 .. l_m, has_zero_ is set
+    void make_keys();
+
+    std::vector<double> magnitudes_, levels_, keys_;
+    bool has_zero_ = true;
+    Spacing spacing_ = Spacing::any;
+};
+
+}  // namespace gradz

@@ -1,0 +1,212 @@
+#include "stats/measure.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace gradz {
+namespace {
+
+using kernels::ErrorBucket;
+using kernels::ErrorCounts;
+using kernels::ErrorTerms;
+using kernels::SingleDouble;
+
+// Largest finite value of the type, as a test that vectorizes; NaN fails it.
+template <class T>
+bool finite(T x) {
+    return std::abs(x) <= std::numeric_limits<T>::max();
+}
+
+template <class T>
+std::uint64_t count_nonfinite(std::span<const T> v) {
+    std::uint64_t count = 0;
+    for (const T x : v) count += !finite(x);
+    return count;
+}
+
+// The kernel's largest magnitude is NaN or infinite if any value is.
+bool all_finite(const kernels::Kernels& k, std::span<const float> v) { return finite(k.max_abs(v.data(), v.size())); }
+bool all_finite(const kernels::Kernels&, std::span<const double> v) { return count_nonfinite(v) == 0; }
+
+// float64 alone: float32 holds its own values.
+std::uint64_t count_flushed(std::span<const double> v) {
+    std::uint64_t count = 0;
+    for (const double x : v) count += (x != 0) & (static_cast<float>(x) == 0);
+    return count;
+}
+std::uint64_t count_flushed(std::span<const float>) { return 0; }
+
+// A small alphabet takes four histograms in turn: increments of one bin wait for each other.
+template <class T>
+void count_symbols(std::span<const T> symbols, std::uint32_t alphabet, Sums& sums) {
+    if (symbols.empty()) return;
+    if (sums.histogram.size() < alphabet) sums.histogram.resize(alphabet);
+    std::uint64_t* const total = sums.histogram.data();
+    constexpr std::size_t kSmall = 64;
+    std::size_t i = 0;
+    if (alphabet <= kSmall) {
+        std::uint32_t part[4][kSmall] = {};
+        const std::size_t end = std::min<std::size_t>(symbols.size(), std::size_t{1} << 32) / 4 * 4;
+        for (; i < end; i += 4)
+            for (std::size_t k = 0; k < 4; ++k) ++part[k][symbols[i + k] % kSmall];
+        for (std::uint32_t s = 0; s < alphabet; ++s)
+            total[s] += std::uint64_t{part[0][s]} + part[1][s] + part[2][s] + part[3][s];
+    }
+    for (; i < symbols.size(); ++i) {
+        assert(symbols[i] < alphabet);
+        ++total[symbols[i]];
+    }
+}
+
+void run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms) {
+    k.errors_f32(v.data(), b, terms);
+}
+void run(const kernels::Kernels& k, std::span<const double> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms) {
+    k.errors_f64(v.data(), b, terms);
+}
+void run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms,
+         ErrorCounts* counts) {
+    k.details_f32(v.data(), b, terms, counts);
+}
+void run(const kernels::Kernels& k, std::span<const double> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms,
+         ErrorCounts* counts) {
+    k.details_f64(v.data(), b, terms, counts);
+}
+
+void add_details(const ErrorTerms<SingleDouble>& terms, const ErrorCounts& counts, std::size_t n, double scale2,
+                 Sums& sums) {
+    sums.fourth += scale2 * scale2 * terms.fourth;
+    sums.out2 += terms.out2;
+    sums.dot += terms.dot;
+    sums.bias += terms.bias;
+    sums.abs1 += terms.abs1;
+    sums.max_abs_error = std::max(sums.max_abs_error, terms.worst);
+    const auto zeros_in = static_cast<std::uint64_t>(counts.zeros_in);
+    sums.zeros_in += zeros_in;
+    sums.zeros_out += static_cast<std::uint64_t>(counts.zeros_out);
+    sums.signs += n - zeros_in;
+    sums.sign_agreements += static_cast<std::uint64_t>(counts.agreements);
+}
+
+// A bucket with scale 0 is all offset: nothing is random, and nothing is expected to be lost.
+template <class T>
+void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, std::span<const float> y,
+                    StatsLevel level, Sums& sums) {
+    const bool full = level == StatsLevel::full, expected = scheme.stochastic && !scheme.levels.empty();
+    ErrorBucket b = expected && in.scale != 0 ? scheme.levels.bucket(in.scale, in.offset) : ErrorBucket{};
+    b.y = y.data();
+    b.n = v.size();
+    ErrorTerms<SingleDouble> terms;
+    ErrorCounts counts{};
+    if (full) run(*scheme.kernels, v, b, &terms, &counts);
+    else run(*scheme.kernels, v, b, &terms);
+    const double scale2 = static_cast<double>(in.scale) * static_cast<double>(in.scale);
+    sums.norm2 += terms.norm2;
+    sums.error2 += terms.error2;
+    sums.variance += scale2 * terms.variance;
+    if (in.bound.variance) sums.variance_bound += *in.bound.variance * terms.norm2;
+    if (full) add_details(terms, counts, v.size(), scale2, sums);
+}
+
+// Exceptions are rare and only in whole-tensor stages: copying costs nobody anything.
+template <class T>
+void measure_rest(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
+    std::vector<T> finite_v;
+    std::vector<float> finite_y;
+    for (std::size_t i = 0; i < v.size(); ++i)
+        if (finite(v[i])) finite_v.push_back(v[i]), finite_y.push_back(in.y[i]);
+    measure_finite<T>(scheme, in, finite_v, finite_y, level, sums);
+}
+
+template <class T>
+void measure_values(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
+    sums.elements += v.size();
+    sums.coded += v.size();
+    sums.flushed += count_flushed(v);
+    if (level == StatsLevel::none) return;
+    const bool clean = all_finite(*scheme.kernels, v);
+    sums.measured += v.size();
+    if (!clean) sums.nonfinite += count_nonfinite(v);
+    if (scheme.stochastic && !scheme.levels.empty()) sums.expected += v.size();
+    if (in.bound.variance) sums.bounded += v.size();
+    if (clean) measure_finite(scheme, in, v, in.y, level, sums);
+    else measure_rest(scheme, in, v, level, sums);
+    if (level != StatsLevel::full) return;
+    sums.detailed += v.size();
+    const auto n = static_cast<double>(v.size());
+    sums.nonzero_bound += in.bound.nonzeros * (in.bucket ? n / static_cast<double>(in.bucket) : 1.0);
+}
+
+constexpr std::size_t kLanes = kernels::kErrorLanes;
+
+double folded(double (&lane)[kLanes]) {
+    for (std::size_t width = kLanes / 2; width > 0; width /= 2)
+        for (std::size_t k = 0; k < width; ++k) lane[k] += lane[k + width];
+    return lane[0];
+}
+
+struct ExactSums {
+    double norm2, abs1;
+};
+
+template <class T>
+ExactSums sum_finite(std::span<const T> v) {
+    double norm2[kLanes] = {}, abs1[kLanes] = {};
+    const auto add = [&](std::size_t k, T value) {
+        const double x = finite(value) ? static_cast<double>(value) : 0.0;
+        norm2[k] += x * x;
+        abs1[k] += std::abs(x);
+    };
+    std::size_t i = 0;
+    for (; i + kLanes <= v.size(); i += kLanes)
+        for (std::size_t k = 0; k < kLanes; ++k) add(k, v[i + k]);
+    for (std::size_t k = 0; i < v.size(); ++i, ++k) add(k, v[i]);
+    return {folded(norm2), folded(abs1)};
+}
+
+template <class T>
+void measure_same(std::span<const T> v, bool escaped, StatsLevel level, Sums& sums) {
+    sums.elements += v.size();
+    if (escaped) sums.escaped += v.size();
+    const std::uint64_t bad = count_nonfinite(v);
+    sums.nonfinite += bad;
+    if (level == StatsLevel::none) return;
+    sums.measured += v.size();
+    const ExactSums exact = sum_finite(v);
+    sums.norm2 += exact.norm2;
+    if (level == StatsLevel::error) return;
+    sums.detailed += v.size();
+    std::uint64_t zeros = 0;
+    for (const T x : v) zeros += x == 0;
+    sums.zeros_in += zeros;
+    sums.zeros_out += zeros;
+    sums.signs += v.size() - zeros - bad;
+    sums.sign_agreements += v.size() - zeros - bad;
+    sums.out2 += exact.norm2;
+    sums.dot += exact.norm2;
+    sums.abs1 += exact.abs1;
+    sums.nonzero_bound += static_cast<double>(v.size() - zeros);
+}
+
+}  // namespace
+
+void measure_coded(const MeasureScheme& scheme, const MeasureInput& in, StatsLevel level, Sums& sums) {
+    assert(in.y.size() == in.v32.size() + in.v64.size() && (in.v32.empty() || in.v64.empty()));
+    if (in.v64.empty()) measure_values(scheme, in, in.v32, level, sums);
+    else measure_values(scheme, in, in.v64, level, sums);
+    if (level != StatsLevel::full) return;
+    count_symbols(in.symbols8, scheme.alphabet, sums);
+    count_symbols(in.symbols16, scheme.alphabet, sums);
+}
+
+void measure_exact(std::span<const float> v, bool escaped, StatsLevel level, Sums& sums) {
+    measure_same(v, escaped, level, sums);
+}
+void measure_exact(std::span<const double> v, bool escaped, StatsLevel level, Sums& sums) {
+    measure_same(v, escaped, level, sums);
+}
+
+}  // namespace gradz
