@@ -36,8 +36,8 @@ tensors same "$bf16" back.npz --any-dtype
 
 # One tensor, and a slice of one.
 gradz decompress bf16.grz --include 'transformer.wte.weight' --dtype f32 -o wte.npy --quiet
-gradz decompress bf16.grz --include 'transformer.wte.weight' --dtype f32 --slice 1000:5000 -o slice.npy --quiet
-"$PYTHON" -c 'import numpy as n; w = n.load("wte.npy"); assert (n.load("slice.npy").ravel() == w.ravel()[1000:5000]).all()'
+gradz decompress bf16.grz --include 'transformer.wte.weight' --dtype f32 --slice 100:300 -o slice.npy --quiet
+"$PYTHON" -c 'import numpy as n; w = n.load("wte.npy"); assert (n.load("slice.npy") == w[100:300]).all()'
 
 # What an HDF5 file has beyond its values comes back: groups, attributes, links, layout.
 need h5dump
