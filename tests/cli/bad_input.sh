@@ -9,13 +9,13 @@ mkdir dumps out
 cp "$DATA"/edge/*.* dumps
 cd out || exit
 
-# The lines on stderr that are no news of something skipped.
-errors() { grep -avc 'skipped' "$SAID" || true; }
+# The lines on stderr that are errors; what is skipped is news and comes as a warning.
+errors() { grep -avc ': warning: ' "$SAID" || true; }
 
 # refused FILE: the last command said why in one line that names the file.
 refused() {
     expect_equal "$1: $(errors) lines" "$1: 1 lines"
-    grep -av 'skipped' "$SAID" | grep -aq "^gradz: .*$1: ." || fail "$1: the line does not begin with 'gradz: ' and name the file"
+    grep -av ': warning: ' "$SAID" | grep -aq "^gradz: .*$1: ." || fail "$1: the line does not begin with 'gradz: ' and name the file"
 }
 
 while IFS=$'\t' read -r file result; do
