@@ -114,6 +114,9 @@ public:
         auto files = expand(opt_.inputs);
         if (!files) return print_error("compress", files.error());
         if (auto usable = check(opt_.output, *files); !usable) return print_error("compress", usable.error());
+        if (opt_.output.to_stdout && opt_.stats == "-")
+            return print_error("compress",
+                               {Errc::invalid_argument, "the stream and --stats cannot both go to stdout", "--stats"});
         opt_.encode.threads = thread_count(opt_.run);
         opt_.encode.stats = !opt_.stats.empty() ? StatsLevel::full
                             : opt_.run.quiet    ? StatsLevel::none

@@ -10,10 +10,10 @@
 #include "kernels/dispatch.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "quant/convert.hpp"
 #include "pipeline/copy.hpp"
 #include "pipeline/decode.hpp"
 #include "progress.hpp"
+#include "quant/convert.hpp"
 #include "report.hpp"
 #include "verify.hpp"
 
@@ -191,12 +191,14 @@ private:
         GRADZ_TRY(plan_.slice, parse_slice(opt_.slice));
         GRADZ_TRY(plan_.write.memory, parse_size(opt_.input.memory));
         plan_.write.force = opt_.output.force;
+        plan_.write.asked = opt_.output.to_stdout;
         plan_.threads = thread_count(opt_.run);
         return Done{};
     }
 
     // All inputs into one file: a concatenation of files would hide all tensors but the last.
     int run_merged(const std::vector<std::string>& files) {
+        if (files.size() == 1 && files[0] != "-") plan_.write.like = files[0];
         Target target(plan_, opt_.output.out, true);
         for (const auto& file : files)
             if (auto done = decode(file, target); !done) return print_error(file, done.error());
@@ -215,6 +217,7 @@ private:
             path = opt_.output.beside(file, "");
             path.resize(path.size() - std::string_view(".grz").size());
         }
+        plan_.write.like = file;
         Target target(plan_, path, false);
         if (auto done = decode(file, target); !done) return print_error(file, done.error());
         if (auto done = target.commit(); !done) return print_error(target.path(), done.error());
@@ -292,7 +295,7 @@ void add_decompress(CLI::App& app, int& status) {
     cmd->add_option("--slice", opt->slice, "rows A to B-1 of every tensor's first axis")->type_name("A:B");
     cmd->add_flag("--fail-fast", opt->fail_fast, "stop at the first bad input");
     add_output_options(*cmd, opt->output);
-    add_input_options(*cmd, opt->input);
+    add_selection_options(*cmd, opt->input);
     add_run_options(*cmd, opt->run);
     cmd->callback([opt, &status] { status = Decompress(*opt).run(); });
 }

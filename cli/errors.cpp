@@ -1,26 +1,10 @@
 #include <cstdio>
 
 #include "command.hpp"
+#include "core/utf8.hpp"
 
 namespace gradz::cli {
 namespace {
-
-// Length of the UTF-8 character at `s`, 0 if there is none: overlong forms, surrogates and
-// numbers above U+10FFFF are none.
-std::size_t utf8_length(std::string_view s) {
-    const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
-    const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return 1;
-    if (lead >= 0xc2 && lead < 0xe0) return tail(1) ? 2 : 0;
-    if (lead >= 0xe0 && lead < 0xf0) {
-        const bool bad = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0);
-        return tail(1) && tail(2) && !bad ? 3 : 0;
-    }
-    if (lead < 0xf0 || lead >= 0xf5) return 0;
-    const bool bad = (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) >= 0x90);
-    return tail(1) && tail(2) && tail(3) && !bad ? 4 : 0;
-}
 
 void print_line(const std::string& text) {
     std::fputs(("gradz: " + text + "\n").c_str(), stderr);  // one write, so that lines stay whole

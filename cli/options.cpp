@@ -52,11 +52,8 @@ Result<Done> list_folder(const std::string& folder, std::vector<std::string>& ou
 
 }  // namespace
 
-void add_input_options(CLI::App& app, InputOptions& o) {
+void add_selection_options(CLI::App& app, InputOptions& o) {
     const auto group = "Input";
-    app.add_option("--name", o.name, "name of the tensor, instead of what the file's name says")->group(group);
-    app.add_option("--step", o.step, "training step, instead of what names say")->group(group);
-    app.add_option("--worker", o.worker, "worker (rank), instead of what names say")->group(group);
     app.add_option("--include", o.include, "only tensors whose name matches GLOB (repeatable)")
         ->type_name("GLOB")
         ->expected(1)
@@ -67,13 +64,21 @@ void add_input_options(CLI::App& app, InputOptions& o) {
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->group(group);
+    app.add_option("-M,--memory", o.memory, "bytes for what must be held whole (64M, 2G)")
+        ->type_name("SIZE")
+        ->group(group);
+}
+
+void add_input_options(CLI::App& app, InputOptions& o) {
+    const auto group = "Input";
+    app.add_option("--name", o.name, "name of the tensor, instead of what the file's name says")->group(group);
+    app.add_option("--step", o.step, "training step, instead of what names say")->group(group);
+    app.add_option("--worker", o.worker, "worker (rank), instead of what names say")->group(group);
+    add_selection_options(app, o);
     app.add_option("--raw", o.raw, "input is raw values of this type: f32, f64, f16, bf16, i32, ..")
         ->type_name("TYPE")
         ->group(group);
     app.add_option("--shape", o.shape, "shape of raw input: 3,4")->type_name("DIMS")->group(group);
-    app.add_option("-M,--memory", o.memory, "bytes for what must be held whole (64M, 2G)")
-        ->type_name("SIZE")
-        ->group(group);
     app.add_option("--max-output", o.max_output,
                    "refuse archives that declare more than SIZE and 1000 x what they store")
         ->type_name("SIZE")

@@ -22,6 +22,9 @@ struct InputOptions {
 };
 void add_input_options(CLI::App& app, InputOptions& options);
 
+// Of these only --include, --exclude and --memory: what decoding needs.
+void add_selection_options(CLI::App& app, InputOptions& options);
+
 // Errc::invalid_argument for a bad --raw, --shape, --memory or --max-output.
 Result<formats::ReadOptions> read_options(const InputOptions& options);
 

@@ -50,6 +50,11 @@ Result<Done> check(OutputOptions& o, const std::vector<std::string>& files) {
     }
     if (o.out == "-") o.to_stdout = true;
     if (o.remove && (o.to_stdout || stdins == 1)) return usage("--rm needs files on both sides", "--rm");
+    if (!o.directory.empty()) {
+        std::error_code ec;
+        std::filesystem::create_directories(o.directory, ec);
+        if (ec) return Error{Errc::io, ec.message(), o.directory};
+    }
     for (const auto& file : files)
         if (!o.to_stdout && !o.out.empty() && same_file(file, o.out)) return usage("output is also an input", o.out);
     return Done{};

@@ -22,7 +22,7 @@ struct OutputOptions {
 void add_output_options(CLI::App& app, OutputOptions& options);
 
 // After all options and inputs are known. Errc::invalid_argument for combinations that make
-// no sense: -o beside -O, --rm without a file on both sides, an output that is one of the
+// no sense (the folder of -O is made): -o beside -O, --rm without a file on both sides, an output that is one of the
 // inputs, stdin twice.
 Result<Done> check(OutputOptions& options, const std::vector<std::string>& files);
 

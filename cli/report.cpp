@@ -81,9 +81,7 @@ std::string render_table(const Report& report, const std::vector<std::string>& s
     std::string out;
     if (shown.empty()) return out;
     for (const auto& file : report.files) {
-        if (report.files.size() > 1 || !file.head.empty())
-            out +=
-                printable(value_of(file.head, "file").is_string() ? file.head["file"].get<std::string>() : "") + ":\n";
+        if (file.head.contains("file")) out += printable(file.head["file"].get<std::string>()) + ":\n";
         std::vector<std::vector<std::string>> rows{shown};
         const auto add = [&](const Json& row) {
             std::vector<std::string> cells;

@@ -10,11 +10,24 @@ extern "C" herr_t keep_innermost(unsigned, const H5E_error2_t* error, void* mess
     return 1;  // the first one is enough
 }
 
+std::string library_version() {
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+}
+
 }  // namespace
 
 std::recursive_mutex& Hdf5Session::mutex() {
     static auto* const one = new std::recursive_mutex;  // outlives every static that holds an id
     return *one;
+}
+
+Hdf5Session::Hdf5Session() : lock_(mutex()) {
+    // After a failed flush (a full disk) or on a damaged file libhdf5 leaves objects half
+    // closed, and crashes when it closes all at exit. We close what we open.
+    [[maybe_unused]] static const auto once = H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
 Hid::~Hid() {
@@ -36,7 +49,12 @@ std::string hdf5_message() {
 }
 
 Error hdf5_error(Errc code, const std::string& doing, std::string where) {
-    return {code, doing.empty() ? hdf5_message() : doing + ": " + hdf5_message(), std::move(where)};
+    auto message = hdf5_message();
+    if (message.starts_with("bad version number")) {
+        code = Errc::incompatible;
+        message += " (this is libhdf5 " + library_version() + ", the file may be of a later one)";
+    }
+    return {code, doing.empty() ? message : doing + ": " + message, std::move(where)};
 }
 
 Result<Hid> checked(hid_t id) {

@@ -17,11 +17,10 @@ namespace gradz::formats {
 
 // Held by every public call of a reader, source or writer. libhdf5 serializes its callers
 // where it was built thread-safe and breaks where it was not; this makes no difference of
-// them. Also keeps libhdf5 from printing its error stack, now and when the process ends with
-// a damaged file half open. May be nested.
+// them. Also keeps libhdf5 from printing its error stack. May be nested.
 class Hdf5Session {
 public:
-    Hdf5Session() : lock_(mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+    Hdf5Session();
     Hdf5Session(const Hdf5Session&) = delete;
     Hdf5Session& operator=(const Hdf5Session&) = delete;
 
@@ -56,7 +55,8 @@ private:
 // The innermost message of libhdf5's error stack: what failed, without the layers above it.
 std::string hdf5_message();
 
-// "DOING: innermost message". `doing` may be empty.
+// "DOING: innermost message". `doing` may be empty. Errc::incompatible instead of `code`
+// where the file has a structure that this libhdf5 does not know.
 Error hdf5_error(Errc code, const std::string& doing, std::string where);
 
 // The body of a callback from libhdf5: neither errors nor exceptions may cross its C code, so

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/utf8.hpp"
+
 namespace gradz::formats {
 namespace {
 
@@ -43,35 +45,10 @@ std::string spell(std::string_view name, bool plain_dots) {
     return out.empty() ? "%" : out;
 }
 
-// Length of a well-formed sequence at the start of `text` beyond ASCII, or 0.
-std::size_t utf8_sequence(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-    const auto tail = [&](std::size_t i, unsigned lo = 0x80, unsigned hi = 0xbf) {
-        return byte(i) >= lo && byte(i) <= hi;
-    };
-    const unsigned lead = byte(0);
-    if (lead >= 0xc2 && lead <= 0xdf) return tail(1) ? 2 : 0;
-    if (lead >= 0xe0 && lead <= 0xef)
-        return tail(1, lead == 0xe0 ? 0xa0 : 0x80, lead == 0xed ? 0x9f : 0xbf) && tail(2) ? 3 : 0;
-    if (lead >= 0xf0 && lead <= 0xf4)
-        return tail(1, lead == 0xf0 ? 0x90 : 0x80, lead == 0xf4 ? 0x8f : 0xbf) && tail(2) && tail(3) ? 4 : 0;
-    return 0;
-}
-
 }  // namespace
 
 H5T_cset_t charset_of(std::string_view name) {
-    bool ascii = true;
-    while (!name.empty()) {
-        std::size_t length = 1;
-        if (static_cast<unsigned char>(name[0]) >= 0x80) {
-            ascii = false;
-            length = utf8_sequence(name);
-            if (length == 0) return H5T_CSET_ASCII;
-        }
-        name.remove_prefix(length);
-    }
-    return ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8;
+    return !is_ascii(name) && is_utf8(name) ? H5T_CSET_UTF8 : H5T_CSET_ASCII;
 }
 
 std::string attribute_name(std::string_view name) {

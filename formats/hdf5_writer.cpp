@@ -46,6 +46,15 @@ public:
     Hdf5Writer(std::unique_ptr<Output> output, Origin origin, std::uint64_t memory)
         : output_(std::move(output)), origin_(std::move(origin)), memory_(memory), names_(from_hdf5()) {}
 
+    // After a failure libhdf5 may keep the file open: what it holds is given back at least.
+    ~Hdf5Writer() override {
+        if (committed_) return;
+        target_.reset();
+        file_ = Hid();
+        std::error_code ignored;
+        if (!path_.empty()) std::filesystem::resize_file(path_, 0, ignored);
+    }
+
     Result<Done> start() {
         path_ = output_->staging();
         auto name = path_;
@@ -92,6 +101,7 @@ public:
         GRADZ_TRY(Done{}, file_.close());
         GRADZ_TRY(Done{}, write_user_block());
         if (scratch_) { GRADZ_TRY(Done{}, scratch_->copy_to(*output_)); }
+        committed_ = true;
         return output_->commit();
     }
 
@@ -251,6 +261,7 @@ private:
     std::deque<Hdf5Dataset> datasets_;      // add() leaves those in work where they are
     std::unique_ptr<Hdf5Target> target_;    // the tensor in work: datasets_[next_ - 1]
     std::size_t next_ = 0;
+    bool committed_ = false;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/bytes.hpp"
+#include "core/utf8.hpp"
 #include "formats/crc32.hpp"
 
 namespace gradz::formats {
@@ -84,32 +85,6 @@ Buffer end_records(std::uint64_t entries, std::uint64_t size, std::uint64_t offs
     w.little(static_cast<std::uint32_t>(std::min(offset, kMax32)));
     w.little(std::uint16_t{0});
     return out;
-}
-
-bool is_ascii(const std::string& text) {
-    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-// Well-formed, without surrogates and overlong forms: what Python decodes.
-bool is_utf8(const std::string& text) {
-    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-    for (std::size_t i = 0; i < text.size();) {
-        const unsigned b = byte(i);
-        const int more = b < 0x80                ? 0
-                         : b >= 0xc2 && b < 0xe0 ? 1
-                         : (b & 0xf0) == 0xe0    ? 2
-                         : b >= 0xf0 && b < 0xf5 ? 3
-                                                 : -1;
-        if (more < 0) return false;
-        for (int k = 1; k <= more; ++k)
-            if ((byte(i + static_cast<std::size_t>(k)) & 0xc0) != 0x80) return false;
-        const unsigned next = byte(i + 1);
-        if ((b == 0xe0 && next < 0xa0) || (b == 0xed && next >= 0xa0) || (b == 0xf0 && next < 0x90) ||
-            (b == 0xf4 && next >= 0x90))
-            return false;
-        i += static_cast<std::size_t>(more) + 1;
-    }
-    return true;
 }
 
 }  // namespace

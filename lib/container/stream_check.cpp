@@ -1,5 +1,6 @@
 #include "container/stream_check.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -41,6 +42,11 @@ Result<Done> StreamCheck::record(std::uint8_t type, std::span<const std::byte> b
     return Error{Errc::incompatible, "record type " + std::to_string(type) + " is unknown to this reader", ""};
 }
 
+Result<Done> StreamCheck::finish() {
+    if (state_.tensors.empty()) return corrupt("a stream without tensors");
+    return order_.complete(state_);
+}
+
 Result<Done> StreamCheck::origin(std::span<const std::byte> body) {
     if (past_origin_) return corrupt("ORIGIN after other records");
     return read_origin(body, budget_, state_.origin);
@@ -55,6 +61,8 @@ Result<Done> StreamCheck::spec(std::span<const std::byte> body) {
                        " is due");
     GRADZ_TRY(auto text, in.text(in.left()));
     GRADZ_TRY([[maybe_unused]] const auto known, bucket_of(text, 1));
+    if (std::find(state_.specs.begin(), state_.specs.end(), text) != state_.specs.end())
+        return corrupt("spec '" + text + "' has two numbers");
     state_.specs.push_back(std::move(text));
     return Done{};
 }
@@ -65,8 +73,12 @@ Result<Done> StreamCheck::tensors(std::span<const std::byte> body, std::uint64_t
     const std::size_t first = state_.tensors.size();
     GRADZ_TRY([[maybe_unused]] const auto read,
               read_tensor_headers(body, budget_, state_.tensors, state_.header_bytes));
+    std::uint64_t before = 0;  // bounds a run, and so the memory that a block takes
     for (std::uint64_t i = first; i < state_.tensors.size(); ++i) {
+        if (before >= kBatchElements)
+            return corrupt("a record of tensors goes on after " + std::to_string(before) + " elements");
         GRADZ_TRY([[maybe_unused]] const auto checked, tensor(i));
+        before += state_.elements.back();
     }
     const auto begin = state_.header_bytes.begin() + static_cast<std::ptrdiff_t>(first);
     *begin += record_length - std::accumulate(begin, state_.header_bytes.end(), std::uint64_t{0});

@@ -26,7 +26,7 @@ public:
     Result<Done> record(std::uint8_t type, std::span<const std::byte> body, std::uint64_t record_length);
 
     BlockOrder& order() { return order_; }
-    Result<Done> finish() { return order_.complete(state_); }  // before INDEX
+    Result<Done> finish();  // before INDEX: all blocks are there, and a tensor
 
     const StreamState& state() const { return state_; }
     StreamState take_state() { return std::move(state_); }  // nothing may follow

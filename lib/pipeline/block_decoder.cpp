@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "core/hash.hpp"
-#include "quant/convert.hpp"
 #include "pipeline/layout.hpp"
+#include "quant/convert.hpp"
 
 namespace gradz {
 namespace {

@@ -78,11 +78,10 @@ private:
     // ORIGIN records may be many, so `begin` is told with the first record that is not one.
     Result<bool> fill(const StreamStep& next, Step& step) {
         if (next.kind == StepKind::head) {
-            known_ = 0, order_ = {}, begun_ = false;
+            known_ = 0, begun_ = false;
             return false;
         }
         if (next.kind == StepKind::end) {
-            if (!begun_) return Error{Errc::corrupt, "a stream without tensors", ""};
             step.what = Step::What::end;
             return true;
         }
@@ -100,20 +99,17 @@ private:
                 step.headers.assign(state.tensors.begin() + static_cast<std::ptrdiff_t>(known_), state.tensors.end());
                 known_ = state.tensors.size();
                 return true;
-            case RecordType::block: return fill_block(next.record, state, step);
+            case RecordType::block: return fill_block(next, state, step);
             default: return false;
         }
     }
 
-    Result<bool> fill_block(const Record& record, const StreamState& state, Step& step) {
-        ByteReader body(record.body);
-        GRADZ_TRY(const auto head, read_block_head(body));
-        GRADZ_TRY(const auto chunk, order_.next(head, state));
-        GRADZ_TRY(step.task, make_task(head, chunk, state, schemes_));
+    Result<bool> fill_block(const StreamStep& next, const StreamState& state, Step& step) {
+        GRADZ_TRY(step.task, make_task(next.block, next.block_elements, state, schemes_));
         step.what = Step::What::block;
-        const auto rest = record.body.subspan(body.at());
+        const auto rest = next.record.body.subspan(next.rest_at);
         step.rest.assign(rest.begin(), rest.end());
-        step.offset = record.offset;
+        step.offset = next.record.offset;
         return true;
     }
 
@@ -121,7 +117,6 @@ private:
     DecodeSink& sink_;
     Digest* digest_;
     SchemeCache schemes_;
-    BlockOrder order_;
     std::uint64_t known_ = 0;
     bool begun_ = false;
 };

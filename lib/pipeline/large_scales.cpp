@@ -5,8 +5,8 @@
 
 #include "core/parallel.hpp"
 #include "kernels/kernels.hpp"
-#include "quant/convert.hpp"
 #include "pipeline/feed.hpp"
+#include "quant/convert.hpp"
 
 namespace gradz {
 namespace {

@@ -72,8 +72,10 @@ private:
         const IndexedBlock& entry = stream_.blocks[index];
         ByteReader body(record.body);
         GRADZ_TRY(const auto head, read_block_head(body));
-        GRADZ_TRY(const auto chunk, range(entry, head));
-        GRADZ_TRY(const auto task, make_task(head, chunk, stream_.state, schemes));
+        // The index was held to the headers when it was read; here the block to the index.
+        if (head.tensor != entry.tensor || head.chunk != entry.chunk || head.tensors != entry.tensors)
+            return Error{Errc::corrupt, "block is not the one that the index names", ""};
+        GRADZ_TRY(const auto task, make_task(head, entry.elements, stream_.state, schemes));
         auto elements = std::make_shared<std::vector<std::byte>>();
         BlockDecoder decoder;
         GRADZ_TRY([[maybe_unused]] auto done, decoder.decode(task, record.body.subspan(body.at()), *elements));
@@ -84,21 +86,6 @@ private:
             at += part.count * size_of(task.dtype);
         }
         return decoded;
-    }
-
-    // The index was checked against the headers; here the block against the index.
-    Result<Chunk> range(const IndexedBlock& entry, const BlockHead& head) {
-        const auto& state = stream_.state;
-        const std::size_t index = static_cast<std::size_t>(&entry - stream_.blocks.data());
-        const std::uint64_t next =
-            index + 1 < stream_.blocks.size() ? stream_.blocks[index + 1].tensor : state.tensors.size();
-        if (head.tensor != entry.tensor || head.chunk != entry.chunk || head.tensors == 0 ||
-            head.tensors > std::max(next, head.tensor + 1) - head.tensor)
-            return Error{Errc::corrupt, "block is not the one that the index names", ""};
-        const std::uint64_t n = state.elements[head.tensor];
-        GRADZ_TRY(const auto bucket, bucket_of(state.specs[state.tensors[head.tensor].spec], n));
-        const std::uint64_t chunk = chunk_elements(bucket), first = head.chunk * chunk;
-        return Chunk{first, std::min(chunk, n - first)};
     }
 
     std::shared_ptr<ByteSource> source_;

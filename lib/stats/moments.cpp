@@ -216,7 +216,7 @@ MomentFigures Moments::figures() const {
     const double variance = central_.m2 / n;
     f.std = finite(std::sqrt(variance));
     f.skewness = finite(central_.m3 / n / (variance * std::sqrt(variance)));
-    f.kurtosis = finite(central_.m4 / n / (variance * variance) - 3);
+    f.kurtosis = finite(central_.m4 / n / (variance * variance));
     if (smallest_ > 0) {
         f.smallest = smallest_;
         f.dynamic_range = finite(linf_ / smallest_);

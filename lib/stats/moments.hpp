@@ -18,7 +18,7 @@ struct MomentFigures {
     std::optional<double> l1, l2, linf, min, max;
     std::optional<double> mean, std;      // of the population: divided by n
     std::optional<double> skewness;       // m3 / m2^1.5
-    std::optional<double> kurtosis;       // m4 / m2^2 - 3: 0 for a normal distribution
+    std::optional<double> kurtosis;       // m4 / m2^2: 3 for a normal distribution
     std::optional<double> smallest;       // the least |v| that is not 0
     std::optional<double> dynamic_range;  // linf / smallest
 

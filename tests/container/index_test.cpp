@@ -20,7 +20,8 @@ TEST_CASE("blocks are not touched") {
     PlannedStream s;
     s.rest = 100'000;
     s.spec(kNuqsgd);
-    s.batch({tensor("a", {5'000'000}), tensor("b", {5})});
+    s.batch({tensor("a", {5'000'000})});
+    s.batch({tensor("b", {5})});
     const Bytes bytes = s.finish();
     MemorySource source(bytes);
     auto read = read_index(source);

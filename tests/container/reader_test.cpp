@@ -44,7 +44,7 @@ std::vector<TensorHeader> two() { return {tensor("a", {3}), tensor("b", {3}, 0, 
 
 TEST_CASE("forward and by the index: the same") {
     check_both_ways(small_stream(), 1);
-    check_both_ways(PlannedStream().finish(), 1);  // no tensors at all
+    check_refused(PlannedStream().finish());  // no tensors at all
     std::mt19937 gen(1);
     for (int round = 0; round < 50; ++round) {
         const std::uint64_t seed = gen();
@@ -84,10 +84,18 @@ TEST_CASE("5 000 tensors in two batches") {
     CHECK((*read)[0].blocks.size() == 2);
 }
 
+TEST_CASE("a record of tensors ends where 2^18 elements are full; a spec has one number") {
+    const auto spec = [] { return HandStream().spec(0, "none"); };
+    const auto empty = tensor("b", {0}), full = tensor("a", {1 << 18});
+    check_both_ways(spec().tensors({full}).block(0).tensors({empty}).finish(), 1);
+    check_refused(spec().tensors({full, empty}).block(0).finish());
+    check_refused(spec().spec(1, "none").tensors({empty}).finish());
+}
+
 TEST_CASE("streams one after another") {
     Bytes bytes;
     for (std::uint64_t n = 1; n <= 3; ++n) {
-        bytes += n == 2 ? PlannedStream(9).finish() : small_stream(n);
+        bytes += n == 2 ? empty_stream(9) : small_stream(n);
         check_both_ways(bytes, n);
         auto read = read_by_index(bytes);
         CHECK(read->back().state.head.seed == (n == 2 ? 9 : n));
@@ -233,7 +241,7 @@ TEST_CASE("what a stream makes its reader remember is bounded by its length") {
     Origin origin;
     origin.set("", "attribute:zeros", zeros);
     HandStream s;
-    s.origin(origin).origin(origin);
+    s.origin(origin).origin(origin).spec(0, "none").tensors({tensor("empty", {0})});
     const Bytes bomb = s.finish();
     CHECK(bomb.size() < 10'000);
     check_both_ways(bomb, 1);  // the base is far above

@@ -74,6 +74,14 @@ struct PlannedStream {
     }
 };
 
+// One tensor without elements: no blocks.
+inline Bytes empty_stream(std::uint64_t seed = 0) {
+    PlannedStream s(seed);
+    s.spec("none");
+    s.batch({tensor("empty", {0}, 0, seed)});
+    return s.finish();
+}
+
 // Records as they are told; INDEX and END fit them.
 struct HandStream {
     Bytes bytes;

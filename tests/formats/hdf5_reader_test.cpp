@@ -1,6 +1,9 @@
 // formats/hdf5_reader.cpp, hdf5_visit.cpp, hdf5_source.cpp: real dumps, edge cases, damage.
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <random>
 
 #include "formats/hdf5_handle.hpp"
@@ -11,7 +14,26 @@ using namespace gradz;
 using namespace gradz::formats;
 using namespace gradz::test;
 
+// libhdf5 asks for as many bytes as damaged files say, and forgets some where it fails.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+
 namespace {
+
+constexpr int kValues = 40, kRefused = 41;  // exit codes that neither a sanitizer nor a signal has
+
+// Reads the whole file in a process of its own, since it may be libhdf5 that a damaged file
+// brings down; returns how that ended.
+int read_apart(const std::string& path, const ReadOptions& options) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        _exit(read_h5(path, options) ? kValues : kRefused);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
 
 const std::string kEdge = GRADZ_TEST_DATA "/edge/", kGradients = GRADZ_TEST_DATA "/gradients/";
 
@@ -368,7 +390,10 @@ TEST_CASE("hdf5 reader: flipped bits give an error or values, never more") {
             auto bad = bytes;
             bad[gen() % bad.size()] ^= static_cast<char>(1 << gen() % 8);
             spill(folder / "bad.h5", bad);
-            refused += !read_h5(folder / "bad.h5", options);
+            const int end = read_apart(folder / "bad.h5", options);
+            INFO(name, " round ", round);
+            CHECK((end == kValues || end == kRefused));
+            refused += end == kRefused;
         }
     }
     CHECK(refused > 20);

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "formats/spool.hpp"
 #include "hdf5_support.hpp"
 #include "support/gen.hpp"
@@ -252,4 +256,28 @@ TEST_CASE("hdf5 writer: headers may come late; gaps, overlaps and missing ends a
         CHECK(writer->commit().error().where == "tensor a");
     }
     CHECK(std::filesystem::is_empty(std::filesystem::path(folder / "a.h5").parent_path()));
+}
+
+TEST_CASE("hdf5 writer: a full disk is an error, and the next file is written") {
+    TempFolder folder;
+    auto dump = read_h5(kGradients + "logreg_timeaxis.h5");
+    REQUIRE(dump);
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    for (const rlim_t size : {100, 5000, 30000, 90000}) {
+        const rlimit small{size, limit.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &small);
+        const auto done = write_h5(folder / "a.h5", *dump);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        INFO(size);
+        REQUIRE_FALSE(done);
+        CHECK(done.error().code == Errc::io);
+        CHECK(std::filesystem::is_empty(std::filesystem::path(folder / "a.h5").parent_path()));
+    }
+    std::signal(SIGXFSZ, before);
+    CHECK_DONE(write_h5(folder / "a.h5", *dump));
+    auto again = read_h5(folder / "a.h5");
+    CHECK_DONE(again);
+    if (again) check_same_tensors(*dump, *again);
 }

@@ -50,8 +50,8 @@ MeasureInput input_of(std::span<const double> v, std::span<const float> y, float
 }
 
 template <class T>
-Sums measured(const MeasureScheme& scheme, const std::vector<T>& v, const std::vector<float>& y, float S, float offset = 0,
-              StatsLevel level = StatsLevel::full) {
+Sums measured(const MeasureScheme& scheme, const std::vector<T>& v, const std::vector<float>& y, float S,
+              float offset = 0, StatsLevel level = StatsLevel::full) {
     Sums sums;
     measure_coded(scheme, input_of(std::span<const T>(v), y, S, offset), level, sums);
     return sums;
@@ -219,10 +219,11 @@ TEST_CASE("the real kernel's draws lie where theory says") {
             const auto v = test::laplace(512, 1e-4f, seed);
             const float S = test::l2(v);
             std::vector<std::uint8_t> symbols(v.size());
-            k->quantize_exponential({v.data(), v.size(), 0, {seed, 5}, S}, 7, symbols.data());
-            std::vector<float> table(256), y(v.size());
+            const kernels::Grid grid{kernels::LevelKind::exponential, false, 7, 1, {}};
+            k->quantize({v.data(), v.size(), 0, {seed, 5}, S}, grid, symbols.data());
+            std::vector<float> table(kernels::kMaxSymbols), y(v.size());
             for (std::size_t j = 1; j <= 7; ++j) table[2 * j - 1] = levels[j], table[2 * j] = -levels[j];
-            k->decode(symbols.data(), v.size(), table.data(), S, y.data());
+            k->decode8(symbols.data(), v.size(), table.data(), S, y.data());
             const MeasureScheme scheme{k, LevelTable(levels, SymbolKind::magnitudes), 15, true};
             MeasureInput in = input_of(std::span<const float>(v), y, S);
             in.symbols8 = symbols;
