@@ -9,7 +9,7 @@ mkdir dumps out
 cp "$DATA"/edge/*.* dumps
 cd out || exit
 
-# The lines on stderr that are no news of something skipped.
+# The lines on stderr that are errors; what is skipped is news and comes as a warning.
 errors() { grep -avc ': warning: ' "$SAID" || true; }
 
 # refused FILE: the last command said why in one line that names the file.

@@ -9,9 +9,11 @@ for dump in mlp_step1500_stored.npz mlp_bigendian.h5 gpt_step200_h0_f32.safetens
     tensors same "$file" lossy.npz --nmse 1
     for to in npz h5 safetensors; do
         gradz decompress exact.grz --to $to -o out -f --quiet
+        expect_equal "$(tensors format out)" $to
         tensors same "$file" out
         gradz decompress exact.grz -o out.$to -f --quiet  # by the name's extension
         tensors same out out.$to
+        expect_equal "$(tensors format out.$to)" $to
         gradz decompress lossy.grz --to $to -o out -f --quiet  # the same values in every format
         tensors same lossy.npz out
         # And gradz itself reads what it wrote.
@@ -34,10 +36,10 @@ tensors same "$bf16" back.h5 --any-dtype
 gradz decompress bf16.grz --dtype f32 -o back.npz --quiet
 tensors same "$bf16" back.npz --any-dtype
 
-# One tensor, and a slice of one.
+# One tensor, and a slice of one: rows, as NumPy counts them.
 gradz decompress bf16.grz --include 'transformer.wte.weight' --dtype f32 -o wte.npy --quiet
-gradz decompress bf16.grz --include 'transformer.wte.weight' --dtype f32 --slice 100:300 -o slice.npy --quiet
-"$PYTHON" -c 'import numpy as n; w = n.load("wte.npy"); assert (n.load("slice.npy") == w[100:300]).all()'
+gradz decompress bf16.grz --include 'transformer.wte.weight' --dtype f32 --slice 1000:1100 -o slice.npy --quiet
+"$PYTHON" -c 'import numpy as n; w = n.load("wte.npy"); s = n.load("slice.npy"); assert s.shape == (100, 128) and (s == w[1000:1100]).all()'
 
 # What an HDF5 file has beyond its values comes back: groups, attributes, links, layout.
 need h5dump

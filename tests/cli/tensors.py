@@ -2,6 +2,7 @@
 
     tensors.py same A B [--nmse X] [--any-dtype]   the same names, shapes and values; with --nmse up to that relative squared error
     tensors.py expect FILE EXPECTED.json KEY       FILE holds what EXPECTED.json says of KEY: shapes, dtypes and statistics
+    tensors.py format FILE                         npy, npz, h5, safetensors or folder, by content
     tensors.py names FILE                          one name a line, as JSON strings
 
 Exit status 0 if it holds, 1 with a line on stderr if not.
@@ -42,21 +43,36 @@ def read_safetensors(path):
     return {n: np.frombuffer(t["data"], SAFETENSORS_DTYPES[t["dtype"]]).reshape(t["shape"]) for n, t in read}
 
 
-def read(path):
-    """name -> array, by content. The tensor of an .npy file has the empty name; a folder is read as its .npy files."""
-    path = pathlib.Path(path)
+def read_npz(path):
+    with np.load(path, allow_pickle=False) as z:
+        return {n: z[n] for n in z.files}
+
+
+READERS = {
+    "folder": lambda path: {f.relative_to(path).as_posix(): np.load(f) for f in sorted(path.rglob("*.npy"))},
+    "npy": lambda path: {"": np.load(path, allow_pickle=False)},
+    "npz": read_npz,
+    "h5": read_hdf5,
+    "safetensors": read_safetensors,
+}
+
+
+def format_of(path):
     if path.is_dir():
-        return {f.relative_to(path).as_posix(): np.load(f) for f in sorted(path.rglob("*.npy"))}
+        return "folder"
     with path.open("rb") as f:
         head = f.read(8)
     if head[:6] == b"\x93NUMPY":
-        return {"": np.load(path, allow_pickle=False)}
+        return "npy"
     if head[:4] in (b"PK\3\4", b"PK\5\6"):
-        with np.load(path, allow_pickle=False) as z:
-            return {n: z[n] for n in z.files}
-    if h5py.is_hdf5(path):
-        return read_hdf5(path)
-    return read_safetensors(path)
+        return "npz"
+    return "h5" if h5py.is_hdf5(path) else "safetensors"
+
+
+def read(path):
+    """name -> array, by content. The tensor of an .npy file has the empty name; a folder is read as its .npy files."""
+    path = pathlib.Path(path)
+    return READERS[format_of(path)](path)
 
 
 def bits(a):
@@ -133,6 +149,7 @@ def main():
     command.add_argument("file")
     command.add_argument("expected")
     command.add_argument("key")
+    commands.add_parser("format").add_argument("file")
     commands.add_parser("names").add_argument("file")
     given = parser.parse_args()
 
@@ -142,6 +159,8 @@ def main():
     elif given.command == "expect":
         expected = json.loads(pathlib.Path(given.expected).read_text(encoding="utf-8"))
         problem = expect(read(given.file), expected[given.key]["tensors"])
+    elif given.command == "format":
+        print(format_of(pathlib.Path(given.file)))
     else:
         print("\n".join(json.dumps(n) for n in read(given.file)))
     if problem:
