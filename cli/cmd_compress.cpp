@@ -89,6 +89,17 @@ void print_line(const std::string& file, const Total& total) {
     std::fputs(line.c_str(), stderr);
 }
 
+// -v: the same for every tensor, with the rule that chose its spec.
+void print_tensors(const DumpReport& dump) {
+    for (const auto& t : dump.tensors) {
+        const Figures f = make_figures(t.sums, t.bytes);
+        const std::string line = "  " + printable(t.info.name) + ": ratio " + figure(f.ratio) + ", " +
+                                 figure(f.bits_per_element) + " bits/element, NMSE " + figure(f.nmse) + ", " + t.spec +
+                                 " (" + rule_name(t.rule) + ")\n";
+        std::fputs(line.c_str(), stderr);
+    }
+}
+
 void warn_of_large_errors(const std::string& file, const DumpReport& dump) {
     std::size_t count = 0;
     const TensorReport* first = nullptr;
@@ -185,6 +196,7 @@ private:
         total.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
         if (!opt_.run.quiet) {
             print_line(file, total);
+            if (opt_.run.verbose > 0) print_tensors(encoded);
             warn_of_large_errors(file, encoded);
         }
         if (!opt_.stats.empty()) collect(file, dump, encoded, total);
@@ -266,7 +278,7 @@ void add_compress(CLI::App& app, int& status) {
     cmd->add_flag("--fail-fast", opt->fail_fast, "stop at the first bad input");
     add_output_options(*cmd, opt->output);
     add_input_options(*cmd, opt->input);
-    add_run_options(*cmd, opt->run);
+    add_run_options(*cmd, opt->run, true);
     cmd->callback([opt, &status] {
         opt->encode.nonfinite = opt->nonfinite == "keep"    ? NonFinite::keep
                                 : opt->nonfinite == "error" ? NonFinite::error
