@@ -128,7 +128,7 @@ public:
 private:
     // One output for all inputs: the bytes of cat of the single results.
     int run_joined(const std::vector<std::string>& files) {
-        auto output = formats::create(opt_.output.target(), opt_.output.force, opt_.output.to_stdout);
+        auto output = formats::create(opt_.output.target(), opt_.output.force, opt_.output.asked());
         if (!output) return print_error(opt_.output.target(), output.error());
         if (files.size() == 1) (*output)->copy_times(files[0]);
         for (const auto& file : files) {
@@ -247,8 +247,16 @@ void add_compress(CLI::App& app, int& status) {
     add_file_options(*cmd, opt->inputs, "dumps: npy, npz, HDF5, safetensors; a folder is one dump; - is stdin");
     cmd->add_option("-q,--spec", opt->spec, "name:key=value,..+coder; `gradz levels SPEC` shows its levels")
         ->type_name("SPEC");
-    cmd->add_option("--seed", opt->encode.seed, "key of the random rounding");
-    cmd->add_option("--min-elements", opt->encode.min_elements, "smaller tensors stay lossless")->type_name("N");
+    auto& encode = opt->encode;
+    add_whole(
+        *cmd, "--seed", [&encode](std::uint64_t n) { encode.seed = n; }, "key of the random rounding")
+        ->type_name("N")
+        ->default_str("0");
+    add_whole(
+        *cmd, "--min-elements", [&encode](std::uint64_t n) { encode.min_elements = n; },
+        "smaller tensors stay lossless")
+        ->type_name("N")
+        ->default_str("0");
     cmd->add_option("--nonfinite", opt->nonfinite, "NaN and infinity: keep exactly, refuse, or replace by zero")
         ->check(CLI::IsMember({"keep", "error", "zero"}));
     cmd->add_option("--stats", opt->stats,

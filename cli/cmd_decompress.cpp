@@ -62,6 +62,13 @@ Result<Slice> parse_slice(const std::string& text) {
     return slice;
 }
 
+std::optional<formats::Format> format_by_extension(const fs::path& path) {
+    const std::string extension = path.extension().string();
+    if (extension.empty()) return std::nullopt;
+    auto format = formats::format_of(std::string_view(extension).substr(1));
+    return format ? std::optional(*format) : std::nullopt;
+}
+
 // Writes tensors as they come, in the dtype that was asked for. The target and its format
 // are decided when the origin is known.
 class Target {
@@ -72,8 +79,7 @@ public:
         if (writer_) return Done{};  // a further stream of the same input
         const std::string* from = origin.find("", "format");
         std::optional<formats::Format> format = plan_.to;
-        if (const auto by_name = formats::format_of(fs::path(path_).extension().string()); !format && named_ && by_name)
-            format = *by_name;
+        if (const auto by_name = format_by_extension(path_); !format && named_ && by_name) format = *by_name;
         if (!format && from && *from == "folder") {
             GRADZ_TRY(writer_, formats::create_folder(path_, origin, plan_.write));
             return Done{};
@@ -121,7 +127,7 @@ private:
         if (path_ == "-") return path_;
         fs::path path(path_);
         const std::string extension = format == formats::Format::hdf5 ? "h5" : std::string(formats::name_of(format));
-        if (formats::format_of(path.extension().string())) path.replace_extension();
+        if (format_by_extension(path)) path.replace_extension();
         return path.string() + "." + extension;
     }
 
@@ -170,6 +176,7 @@ public:
         auto files = expand(opt_.inputs);
         if (!files) return print_error("decompress", files.error());
         if (auto usable = check(opt_.output, *files); !usable) return print_error("decompress", usable.error());
+        plan_.write.asked = opt_.output.asked();
         if (!opt_.output.out.empty() && !opt_.output.to_stdout) return run_merged(*files);
         int status = kOk;
         for (const auto& file : *files) {
@@ -191,7 +198,6 @@ private:
         GRADZ_TRY(plan_.slice, parse_slice(opt_.slice));
         GRADZ_TRY(plan_.write.memory, parse_size(opt_.input.memory));
         plan_.write.force = opt_.output.force;
-        plan_.write.asked = opt_.output.to_stdout;
         plan_.threads = thread_count(opt_.run);
         return Done{};
     }

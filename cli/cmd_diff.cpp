@@ -178,8 +178,10 @@ void add_diff(CLI::App& app, int& status) {
     cmd->add_option("A", opt->a, "the reference")->required();
     cmd->add_option("B", opt->b, "what is compared with it")->required();
     cmd->add_flag("--structure", opt->structure, "names, shapes, dtypes, order and attributes, not values");
-    cmd->add_option("--max-nmse", opt->max_nmse, "largest squared error of a tensor, relative to its squared norm")
-        ->check(CLI::NonNegativeNumber)
+    auto& max_nmse = opt->max_nmse;
+    add_number(
+        *cmd, "--max-nmse", [&max_nmse](double x) { max_nmse = x; },
+        "largest squared error of a tensor, relative to its squared norm")
         ->type_name("X");
     add_input_options(*cmd, opt->input);
     add_report_options(*cmd, opt->report);

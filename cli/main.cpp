@@ -1,14 +1,21 @@
 // gradz: parse the command line, run one subcommand, return its status.
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "command.hpp"
+#include "quant/nearest.hpp"
 #include "signals.hpp"
 #include "version.hpp"
 
 namespace {
 
 using namespace gradz::cli;
+
+struct Command {
+    std::string_view name;
+};
 
 constexpr char kFooter[] =
     "Examples:\n"
@@ -18,6 +25,19 @@ constexpr char kFooter[] =
     "  gradz decompress g.grz --to npz                      back to tensors\n"
     "  gradz levels nuqsgd:bits=4                           what a scheme rounds to\n"
     "gradz COMMAND --help tells more; gradz(1) all.";
+
+// CLI11 would only say that a command is missing.
+bool unknown_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return false;
+    std::vector<Command> known;
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+        if (sub->get_name() == argv[1]) return false;
+        known.push_back({sub->get_name()});
+    }
+    const auto error = gradz::unknown<Command>("command", argv[1], known, &Command::name);
+    std::fprintf(stderr, "gradz: %s; see gradz --help\n", printable(error.what).c_str());
+    return true;
+}
 
 int run(int argc, char** argv) {
     CLI::App app(
@@ -35,6 +55,7 @@ int run(int argc, char** argv) {
     add_stats(app, status);
     add_diff(app, status);
     add_levels(app, status);
+    if (unknown_command(app, argc, argv)) return kUsage;
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help) {

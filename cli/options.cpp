@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 
 #include "command.hpp"
 #include "formats/names.hpp"
@@ -31,6 +32,20 @@ Result<std::vector<std::uint64_t>> parse_shape(const std::string& text) {
         at = stop == end ? stop : stop + 1;
     }
     return shape;
+}
+
+template <class Number>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, std::function<void(Number)> set,
+                        const std::string& help, const char* want) {
+    const auto parse = [set = std::move(set), want, name](const std::string& text) {
+        Number value{};
+        const char* end = text.data() + text.size();
+        const auto [stop, ec] = std::from_chars(text.data(), end, value);
+        if (ec != std::errc{} || stop != end || !(value >= 0) || value > std::numeric_limits<Number>::max())
+            throw CLI::ValidationError(name, "'" + text + "' is no " + want);
+        set(value);
+    };
+    return app.add_option_function<std::string>(name, parse, help);
 }
 
 bool matches(const std::vector<std::string>& globs, const std::string& name) {
@@ -72,8 +87,14 @@ void add_selection_options(CLI::App& app, InputOptions& o) {
 void add_input_options(CLI::App& app, InputOptions& o) {
     const auto group = "Input";
     app.add_option("--name", o.name, "name of the tensor, instead of what the file's name says")->group(group);
-    app.add_option("--step", o.step, "training step, instead of what names say")->group(group);
-    app.add_option("--worker", o.worker, "worker (rank), instead of what names say")->group(group);
+    add_whole(
+        app, "--step", [&o](std::uint64_t n) { o.step = n; }, "training step, instead of what names say")
+        ->type_name("N")
+        ->group(group);
+    add_whole(
+        app, "--worker", [&o](std::uint64_t n) { o.worker = n; }, "worker (rank), instead of what names say")
+        ->type_name("N")
+        ->group(group);
     add_selection_options(app, o);
     app.add_option("--raw", o.raw, "input is raw values of this type: f32, f64, f16, bf16, i32, ..")
         ->type_name("TYPE")
@@ -162,6 +183,16 @@ int thread_count(const RunOptions& o) {
     int n = 0;
     if (text) std::from_chars(text, text + std::char_traits<char>::length(text), n);
     return n > 0 && n <= 4096 ? n : 0;
+}
+
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::function<void(std::uint64_t)> set,
+                       const std::string& help) {
+    return add_parsed(app, name, std::move(set), help, "whole number below 2^64");
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<void(double)> set,
+                        const std::string& help) {
+    return add_parsed(app, name, std::move(set), help, "number that is not negative");
 }
 
 Result<std::uint64_t> parse_size(const std::string& text) {

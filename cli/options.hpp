@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,13 @@ struct RunOptions {
 };
 void add_run_options(CLI::App& app, RunOptions& options);
 int thread_count(const RunOptions& options);
+
+// Options whose value is a whole number below 2^64, or a finite number that is not negative, in any
+// locale: CLI11 itself lets an overflow become the largest number. `set` receives it.
+CLI::Option* add_whole(CLI::App& app, const std::string& name, std::function<void(std::uint64_t)> set,
+                       const std::string& help);
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<void(double)> set,
+                        const std::string& help);
 
 // "64", "64K", "1.5M", "2G", "1GiB", "10MB": bytes, binary units; Errc::invalid_argument.
 Result<std::uint64_t> parse_size(const std::string& text);

@@ -46,7 +46,7 @@ Result<Done> check(OutputOptions& o, const std::vector<std::string>& files) {
     if (stdins > 1) return usage("stdin is given twice", "-");
     if (stdins == 1 && !o.joined()) {
         if (files.size() > 1) return usage("stdin among other files needs -o or -c", "-");
-        o.to_stdout = true;
+        o.to_stdout = o.implied = true;
     }
     if (o.out == "-") o.to_stdout = true;
     if (o.remove && (o.to_stdout || stdins == 1)) return usage("--rm needs files on both sides", "--rm");

@@ -12,6 +12,9 @@ namespace gradz::cli {
 struct OutputOptions {
     std::string out, directory;  // -o, -O
     bool to_stdout = false, force = false, remove = false;
+    bool implied = false;  // stdout because the input is stdin: then not to a terminal
+
+    bool asked() const { return to_stdout && !implied; }
 
     bool joined() const { return to_stdout || !out.empty(); }  // one output for all inputs
     std::string target() const { return to_stdout ? "-" : out; }

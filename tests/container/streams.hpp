@@ -51,7 +51,18 @@ struct PlannedStream {
     void spec(const std::string& text) {
         if (*writer.spec(text) == state.specs.size()) state.specs.push_back(text);
     }
+    // As many records as the headers take: one ends where 2^18 elements are full.
     void batch(const std::vector<TensorHeader>& headers) {
+        std::vector<TensorHeader> record;
+        std::uint64_t elements = 0;
+        for (const auto& header : headers) {
+            record.push_back(header);
+            elements += *header.info.numel();
+            if (elements >= kBatchElements) put(record), record.clear(), elements = 0;
+        }
+        if (!record.empty()) put(record);
+    }
+    void put(const std::vector<TensorHeader>& headers) {
         std::vector<std::uint64_t> each;
         (void)*writer.tensors(headers, &each);
         for (std::size_t i = 0; i < headers.size(); ++i) {
