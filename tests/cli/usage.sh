@@ -30,7 +30,7 @@ GRADZ_TARGET=sse9 bad 'GRADZ_TARGET.*sse9|sse9.*GRADZ_TARGET' compress x.npy
 # Specs: the nearest names, the offending value, the range.
 bad 'nuqsgd' compress x.npy -q nuqsg
 bad 'bits' compress x.npy -q nuqsgd:bit=4
-bad '9.*2\.\.8' compress x.npy -q nuqsgd:bits=9
+bad '9.*1\.\.8' compress x.npy -q nuqsgd:bits=9
 bad 'twice|duplicate|two' compress x.npy -q nuqsgd:bits=4,bits=4
 bad 'zstd' compress x.npy -q nuqsgd+zst
 bad 'four' compress x.npy -q nuqsgd:bits=four
