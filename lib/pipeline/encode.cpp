@@ -154,7 +154,7 @@ Result<DumpReport> encode_dump(TensorSource& source, const Origin& origin, const
         GRADZ_TRY(held, hold(source, options.memory));
         reading = held.get();
     }
-    GRADZ_TRY(const auto large, large_scales(*reading, planned, options.threads));
+    GRADZ_TRY(const auto large, large_scales(*reading, planned, options.nonfinite, options.threads));
     DumpReport report;
     StreamWriter writer(sink, options.seed);
     GRADZ_TRY([[maybe_unused]] auto head, writer.head());

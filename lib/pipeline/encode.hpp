@@ -12,18 +12,12 @@
 #include "core/error.hpp"
 #include "core/origin.hpp"
 #include "core/source.hpp"
+#include "pipeline/nonfinite.hpp"
 #include "quant/spec.hpp"
 #include "stats/figures.hpp"
 #include "stats/sums.hpp"
 
 namespace gradz {
-
-// What becomes of NaN and infinity in float tensors.
-enum class NonFinite : std::uint8_t {
-    keep,   // their buckets are stored bit for bit
-    error,  // Errc::nonfinite names tensor and index
-    zero,   // replaced by 0, and counted
-};
 
 struct EncodeOptions {
     Spec spec;                                      // as resolve_spec() returns it
