@@ -40,6 +40,7 @@ const Coder& fixed_coder() {
 
 Result<Done> BlockEncoder::encode(std::span<const PartInput> parts, const BlockPlan& plan, NonFinite policy,
                                   StatsLevel level) {
+    if (scheme_ != parts[0].tensor->scheme.get()) bound_length_ = 0;  // the bound was another scheme's
     scheme_ = parts[0].tensor->scheme.get();
     GRADZ_TRY([[maybe_unused]] auto cleaned, apply_policy(parts, policy));
     results_.assign(parts.size(), PartResult{});

@@ -147,6 +147,7 @@ private:
 
 Result<DumpReport> encode_dump(TensorSource& source, const Origin& origin, const EncodeOptions& options,
                                ByteSink& sink) {
+    if (source.tensors().empty()) return Error{Errc::invalid_argument, "a dump without tensors", ""};
     GRADZ_TRY(const auto planned, plan_tensors(source.tensors(), options));
     TensorSource* reading = &source;
     std::unique_ptr<TensorSource> held;

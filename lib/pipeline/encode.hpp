@@ -46,8 +46,9 @@ struct DumpReport {
 };
 
 // Encodes source.tensors() into one stream; calls source.finish() before INDEX is written.
-// Fails with the error of `source` or `sink`, Errc::nonfinite under that policy, or
-// Errc::unsupported naming --memory where a pipe must be read twice and does not fit.
+// Fails with the error of `source` or `sink`, Errc::nonfinite under that policy,
+// Errc::invalid_argument for no tensor at all, or Errc::unsupported naming --memory where a
+// pipe must be read twice and does not fit.
 Result<DumpReport> encode_dump(TensorSource& source, const Origin& origin, const EncodeOptions& options,
                                ByteSink& sink);
 
