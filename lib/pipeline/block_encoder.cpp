@@ -40,6 +40,7 @@ const Coder& fixed_coder() {
 
 Result<Done> BlockEncoder::encode(std::span<const PartInput> parts, const BlockPlan& plan, NonFinite policy,
                                   StatsLevel level) {
+    if (scheme_ != parts[0].tensor->scheme.get()) bound_length_ = 0;  // the bound was another scheme's
     scheme_ = parts[0].tensor->scheme.get();
     GRADZ_TRY([[maybe_unused]] auto cleaned, apply_policy(parts, policy));
     results_.assign(parts.size(), PartResult{});
@@ -70,18 +71,14 @@ Result<Done> BlockEncoder::apply_policy(std::span<const PartInput> parts, NonFin
     cleaned_.resize(std::max(cleaned_.size(), parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const DType dtype = parts[i].tensor->info->dtype;
-        std::uint64_t at = find_nonfinite(parts[i].bytes, dtype, 0);
-        if (at == parts[i].count) continue;
-        if (policy == NonFinite::error)
+        if (policy == NonFinite::error) {
+            const std::uint64_t at = find_nonfinite(parts[i].bytes, dtype, 0);
+            if (at == parts[i].count) continue;
             return Error{Errc::nonfinite, "not a finite number",
                          "element " + std::to_string(parts[i].first + at) + " < tensor " + parts[i].tensor->info->name};
-        cleaned_[i].assign(parts[i].bytes.begin(), parts[i].bytes.end());
-        for (const std::size_t width = size_of(dtype); at < parts[i].count;
-             at = find_nonfinite(cleaned_[i], dtype, at + 1)) {
-            std::memset(cleaned_[i].data() + at * width, 0, width);
-            ++replaced_[i];
         }
-        parts_[i].bytes = cleaned_[i];
+        replaced_[i] = zero_nonfinite(parts[i].bytes, dtype, cleaned_[i]);
+        if (replaced_[i] > 0) parts_[i].bytes = cleaned_[i];
     }
     return Done{};
 }
