@@ -20,7 +20,7 @@ struct NormUnit : WorkUnit {
     Load load;
     std::vector<float> values;
     std::vector<std::byte> cleaned;  // elements with NaN and infinity replaced
-    std::vector<double> norms;  // of each span
+    std::vector<double> norms;       // of each span
     std::uint64_t vanished = 0;
     bool last = false;  // of its bucket
 };
