@@ -111,12 +111,12 @@ void BlockEncoder::encode_piece(const PartInput& part, std::uint64_t first, std:
     if (quantizer.has_scales()) scales_.push_back(scale.S);
     result.scale += quantizer.has_scales() ? sizeof(float) : 0;
     if (level == StatsLevel::none) return;
-    measure(part, first, bytes, values, std::span(symbols_).subspan(begin), scale.S, flushed, level, result.sums);
+    measure(part, first, bytes, values, std::span(symbols_).subspan(begin), scale.S, level, result.sums);
 }
 
 void BlockEncoder::measure(const PartInput& part, std::uint64_t first, std::span<const std::byte> bytes,
-                           std::span<const float> values, std::span<const std::byte> symbols, float S,
-                           std::uint64_t flushed, StatsLevel level, Sums& sums) {
+                           std::span<const float> values, std::span<const std::byte> symbols, float S, StatsLevel level,
+                           Sums& sums) {
     const DType dtype = part.tensor->info->dtype;
     decoded_.resize(std::max(decoded_.size(), values.size()));
     const std::span decoded(decoded_.data(), values.size());
@@ -143,7 +143,6 @@ void BlockEncoder::measure(const PartInput& part, std::uint64_t first, std::span
     if (in.bucket != bound_length_) bound_ = scheme_->bounds.of(bound_length_ = in.bucket);
     in.bound = bound_;
     measure_coded(scheme_->measure, in, level, sums);
-    sums.flushed += flushed;
 }
 
 void BlockEncoder::measure_exactly(const PartInput& part, std::span<const std::byte> bytes, bool escaped,
