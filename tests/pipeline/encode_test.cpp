@@ -81,6 +81,7 @@ std::vector<PlainTensor> expected(const MemoryDump& dump, const test::Bytes& byt
             !scheme.lossless() && symbols_cost(scheme, block, stream, plain) < block.elements.count * width;
         CHECK(!gains);
         for (std::uint64_t t = block.tensor; t < block.tensor + block.tensors; ++t) {
+            plain[t].raw = true;
             const auto all = dump.elements(t).subspan(first);
             const auto part = block.tensors == 1 ? all.first(block.elements.count * width) : all;
             std::copy(part.begin(), part.end(), plain[t].bytes.begin() + static_cast<std::ptrdiff_t>(first));
@@ -108,6 +109,8 @@ void check_stream(const MemoryDump& dump, const Encoded& e, std::uint64_t seed) 
         CHECK(report.bytes.input == plain[t].bytes.size());
         CHECK(report.bytes.code + report.bytes.scale + report.bytes.header <= report.bytes.output);
         CHECK(report.sums.elements == plain[t].bytes.size() / size_of(info.dtype));
+        if (!plain[t].raw) CHECK(report.sums.escaped == plain[t].escaped);
+        if (!plain[t].raw) CHECK(report.sums.flushed == plain[t].flushed);
         output += report.bytes.output;
     }
     CHECK(output == e.bytes.size());

@@ -211,6 +211,7 @@ struct PlainTensor {
     Bytes bytes;                             // what decoding must give
     std::vector<bool> exact;                 // of each bucket: escaped
     std::uint64_t escaped = 0, flushed = 0;  // elements
+    bool raw = false;                        // the block did not gain
 };
 
 // A tensor through quantizer and back, every bucket coded that can be.
