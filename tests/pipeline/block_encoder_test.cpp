@@ -70,7 +70,7 @@ MemoryDump& fill(MemoryDump& dump, const Case& c, test::Bytes elements) {
 
 TEST_CASE("a bucket that cannot be represented comes back bit for bit, its neighbours quantized") {
     for (const Case& c : kCases)
-        for (const char* spec : {"nuqsgd:bits=4,bucket=64", "qsgd:bits=3,bucket=64,norm=l2+elias"}) {
+        for (const std::string spec : {"nuqsgd:bits=4,bucket=64", "qsgd:bits=3,bucket=64,norm=l2+elias"}) {
             CAPTURE(c.name);
             CAPTURE(spec);
             MemoryDump dump;
@@ -123,7 +123,7 @@ TEST_CASE("casts escape what their type cannot hold") {
 }
 
 TEST_CASE("policy error names tensor and element, in a run, a chunk, a lossless tensor and a long bucket") {
-    for (const char* spec : {"nuqsgd", "none", "nuqsgd:bucket=tensor"})
+    for (const std::string spec : {"nuqsgd", "none", "nuqsgd:bucket=tensor"})
         for (const std::uint64_t n : {100, 20000, 600000})
             for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
                 std::mt19937_64 gen(n);
@@ -147,7 +147,7 @@ TEST_CASE("policy error names tensor and element, in a run, a chunk, a lossless 
 }
 
 TEST_CASE("policy zero replaces, counts, and quantizes the rest as if zeros had been there") {
-    for (const char* spec : {"nuqsgd+fixed", "none", "nuqsgd:bucket=tensor", "qsgdinf:bits=4,bucket=300000"})
+    for (const std::string spec : {"nuqsgd+fixed", "none", "nuqsgd:bucket=tensor", "qsgdinf:bits=4,bucket=300000"})
         for (const std::uint64_t n : {100, 20000, 600000})
             for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
                 CAPTURE(spec);
@@ -179,7 +179,7 @@ TEST_CASE("a block whose symbols do not pay is stored as elements, and counted a
     std::vector<float> values(20000, 1.0f);
     for (std::size_t i = 0; i < values.size(); i += 512) values[i] = std::nanf("");
     dump.add("nan", DType::f32, values);
-    for (const char* spec : {"nuqsgd+fixed", "nuqsgd+zstd:level=1", "nuqsgd+elias"}) {
+    for (const std::string spec : {"nuqsgd+fixed", "nuqsgd+zstd:level=1", "nuqsgd+elias"}) {
         const Encoded e = encoded(dump, options_of(spec));
         CHECK(e.report.tensors[0].sums.escaped == 20000);
         CHECK(e.report.tensors[0].bytes.code == 0);
@@ -207,7 +207,7 @@ TEST_CASE("one encoder for blocks of several schemes: figures are those of fresh
     const test::Bytes bytes = random_elements(DType::f32, 5000, gen, false);
     const TensorInfo info{"w", {5000}, DType::f32};
     BlockEncoder reused;
-    for (const char* spec : {"nuqsgd", "qsgd:bits=4", "none", "nuqsgd:bits=3", "fp16", "nuqsgd:bits=8"}) {
+    for (const std::string spec : {"nuqsgd", "qsgd:bits=4", "none", "nuqsgd:bits=3", "fp16", "nuqsgd:bits=8"}) {
         const Planned planned{&info, 5000, 1, 0, *Scheme::make(*resolve_spec(spec))};
         const PartInput part{&planned, 0, 5000, bytes, {}};
         const BlockPlan plan{0, {{0, 0, 5000}}, 1};

@@ -164,7 +164,8 @@ TEST_CASE("tensors of several blocks, buckets longer than a block") {
 
 TEST_CASE("neither threads nor the kind of source change bytes or statistics") {
     std::mt19937_64 gen(3);
-    for (const char* spec : {"nuqsgd", "qsgd:s=255,bucket=tensor+elias", "nuqsgd:bits=3,bucket=300000,zero=no+fixed"}) {
+    for (const std::string spec :
+         {"nuqsgd", "qsgd:s=255,bucket=tensor+elias", "nuqsgd:bits=3,bucket=300000,zero=no+fixed"}) {
         CAPTURE(spec);
         MemoryDump dump;
         fill_large(dump, gen, false);
@@ -214,7 +215,7 @@ TEST_CASE("none gives the bits back, at any level") {
     MemoryDump dump;
     fill_small(dump, gen, true);
     for (const auto& row : kDTypes) add_random(dump, static_cast<DType>(&row - kDTypes), 300 + row.bytes, gen, false);
-    for (const char* spec : {"none", "none+fixed", "none+zstd:level=19"}) {
+    for (const std::string spec : {"none", "none+fixed", "none+zstd:level=19"}) {
         const Encoded e = encoded(dump, options_of(spec));
         const Collected back = decoded(e.bytes);
         for (std::size_t t = 0; t < dump.tensors().size(); ++t) {

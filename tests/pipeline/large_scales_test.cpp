@@ -16,7 +16,7 @@ struct Plan {
     std::vector<Planned> planned;
 };
 
-void fill(Plan& plan, const char* spec, std::mt19937_64& gen, bool wild) {
+void fill(Plan& plan, const std::string& spec, std::mt19937_64& gen, bool wild) {
     for (const std::uint64_t n : {100u, 700000u, 262144u, 300001u, 0u, 262145u, 600000u})
         add_random(plan.dump, n % 2 ? DType::f64 : DType::f32, n, gen, wild);
     const auto scheme = *Scheme::make(*resolve_spec(spec));
@@ -27,8 +27,8 @@ void fill(Plan& plan, const char* spec, std::mt19937_64& gen, bool wild) {
 
 TEST_CASE("scales are those of one long loop, for any number of threads") {
     std::mt19937_64 gen(1);
-    for (const char* spec : {"nuqsgd:bucket=tensor", "nuqsgd:bucket=300000", "qsgdinf:bits=4,bucket=tensor",
-                             "nuqsgd:bucket=262145,norm=linf"}) {
+    for (const std::string spec : {"nuqsgd:bucket=tensor", "nuqsgd:bucket=300000", "qsgdinf:bits=4,bucket=tensor",
+                                   "nuqsgd:bucket=262145,norm=linf"}) {
         Plan plan;
         fill(plan, spec, gen, false);
         REQUIRE(has_large_buckets(plan.planned));
@@ -59,11 +59,11 @@ TEST_CASE("scales are those of one long loop, for any number of threads") {
 
 TEST_CASE("which buckets are long") {
     std::mt19937_64 gen(2);
-    for (const char* spec : {"nuqsgd", "nuqsgd:bucket=262144", "none", "fp16", "nuqsgd:bucket=1000000"}) {
+    for (const std::string spec : {"nuqsgd", "nuqsgd:bucket=262144", "none", "fp16", "nuqsgd:bucket=1000000"}) {
         Plan plan;
         fill(plan, spec, gen, false);
         CAPTURE(spec);
-        CHECK(has_large_buckets(plan.planned) == (std::string(spec) == "nuqsgd:bucket=1000000"));
+        CHECK(has_large_buckets(plan.planned) == (spec == "nuqsgd:bucket=1000000"));
     }
 }
 
