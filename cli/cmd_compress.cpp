@@ -76,7 +76,7 @@ struct Total {
 std::string figure(const std::optional<double>& value) { return value ? human_number(*value) : "-"; }
 
 // step.npz: 1.23 MiB -> 123.45 KiB, ratio 10.1, 3.17 bits/element, NMSE 0.0834 (expected 0.0833, bound 0.35), 0.01 s
-void print_line(const std::string& file, const Total& total) {
+std::string summary_line(const std::string& file, const Total& total) {
     const Figures f = make_figures(total.sums, total.bytes);
     std::string line = printable(file) + ": " + human_bytes(total.bytes.input) + " -> " +
                        human_bytes(total.bytes.output) + ", ratio " + figure(f.ratio) + ", " +
@@ -85,21 +85,31 @@ void print_line(const std::string& file, const Total& total) {
         line += " (expected " + figure(f.variance_exact) + ", bound " + figure(f.variance_bound) + ")";
     if (f.escaped > 0) line += ", " + std::to_string(f.escaped) + " elements stored exactly";
     if (f.nonfinite > 0) line += ", " + std::to_string(f.nonfinite) + " not finite";
-    line += ", " + human_number(total.seconds) + " s\n";
-    std::fputs(line.c_str(), stderr);
+    return line + ", " + human_number(total.seconds) + " s\n";
 }
 
-void warn_of_large_errors(const std::string& file, const DumpReport& dump) {
+// -v: the same for every tensor, with the rule that chose its spec.
+std::string tensor_lines(const DumpReport& dump) {
+    std::string lines;
+    for (const auto& t : dump.tensors) {
+        const Figures f = make_figures(t.sums, t.bytes);
+        lines += "  " + printable(t.info.name) + ": ratio " + figure(f.ratio) + ", " + figure(f.bits_per_element) +
+                 " bits/element, NMSE " + figure(f.nmse) + ", " + t.spec + " (" + rule_name(t.rule) + ")\n";
+    }
+    return lines;
+}
+
+std::string large_errors_line(const std::string& file, const DumpReport& dump) {
     std::size_t count = 0;
     const TensorReport* first = nullptr;
     for (const auto& t : dump.tensors) {
         const auto nmse = make_figures(t.sums, t.bytes).nmse;
         if (nmse && *nmse > 1) first = first ? first : &t, ++count;
     }
-    if (first)
-        print_warning(file, "NMSE is above 1 in " + std::to_string(count) + " of " +
-                                std::to_string(dump.tensors.size()) + " tensors (first: " + first->info.name +
-                                "): sending zeros would be better");
+    if (!first) return "";
+    return warning_line(file, "NMSE is above 1 in " + std::to_string(count) + " of " +
+                                  std::to_string(dump.tensors.size()) + " tensors (first: " + first->info.name +
+                                  "): sending zeros would be better");
 }
 
 class Compress {
@@ -113,10 +123,7 @@ public:
         if (auto scheme = Scheme::make(*spec); !scheme) return print_error("-q", scheme.error());
         auto files = expand(opt_.inputs);
         if (!files) return print_error("compress", files.error());
-        if (auto usable = check(opt_.output, *files); !usable) return print_error("compress", usable.error());
-        if (opt_.output.to_stdout && opt_.stats == "-")
-            return print_error("compress",
-                               {Errc::invalid_argument, "the stream and --stats cannot both go to stdout", "--stats"});
+        if (auto usable = check_options(*files); !usable) return print_error("compress", usable.error());
         opt_.encode.threads = thread_count(opt_.run);
         opt_.encode.stats = !opt_.stats.empty() ? StatsLevel::full
                             : opt_.run.quiet    ? StatsLevel::none
@@ -126,6 +133,30 @@ public:
     }
 
 private:
+    Result<Done> check_options(const std::vector<std::string>& files) {
+        const auto usage = [](const char* what, const char* where) {
+            return Error{Errc::invalid_argument, what, where};
+        };
+        const OutputOf output_of = [&](const std::string& file) { return opt_.output.beside(file, ".grz"); };
+        GRADZ_TRY([[maybe_unused]] auto outputs, check(opt_.output, files, output_of));
+        const bool partial = !opt_.input.include.empty() || !opt_.input.exclude.empty() || opt_.nonfinite == "zero";
+        if (opt_.output.remove && partial)
+            return usage("what --include, --exclude or --nonfinite zero leave out would be lost", "--rm");
+        if (opt_.output.to_stdout && opt_.stats == "-")
+            return usage("the stream and --stats cannot both go to stdout", "--stats");
+        std::vector<std::string> others = files;
+        if (opt_.output.joined()) others.push_back(opt_.output.target());
+        else
+            for (const auto& file : files) others.push_back(output_of(file));
+        return check_report(opt_.stats, others, opt_.output.force);
+    }
+
+    // Lines about what is done are told when it is on disk.
+    void tell() {
+        std::fputs(told_.c_str(), stderr);
+        told_.clear();
+    }
+
     // One output for all inputs: the bytes of cat of the single results.
     int run_joined(const std::vector<std::string>& files) {
         auto output = formats::create(opt_.output.target(), opt_.output.force, opt_.output.asked());
@@ -136,6 +167,7 @@ private:
             if (strict_failure_) return kFailed;
         }
         if (auto done = (*output)->commit(); !done) return print_error(opt_.output.target(), done.error());
+        tell();
         int status = kOk;
         for (const auto& file : files) status = std::max(status, remove_input(file, opt_.output.target()));
         return std::max(status, write_stats());
@@ -159,12 +191,14 @@ private:
         if (auto done = compress(file, **output); !done) return print_error(file, done.error());
         if (strict_failure_) return kFailed;
         if (auto done = (*output)->commit(); !done) return print_error(target, done.error());
+        tell();
         return remove_input(file, target);
     }
 
     Result<Done> compress(const std::string& file, ByteSink& sink) {
         const auto begin = Clock::now();
         strict_failure_ = false;
+        identities_[file] = identity_of(file);
         GRADZ_TRY(auto dump, open_tensor_file(file, opt_.input));
         std::uint64_t bytes = 0;
         for (const auto& info : dump.source->tensors()) {
@@ -184,8 +218,9 @@ private:
         total.add(encoded);
         total.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
         if (!opt_.run.quiet) {
-            print_line(file, total);
-            warn_of_large_errors(file, encoded);
+            told_ += summary_line(file, total);
+            if (opt_.run.verbose > 0) told_ += tensor_lines(encoded);
+            told_ += large_errors_line(file, encoded);
         }
         if (!opt_.stats.empty()) collect(file, dump, encoded, total);
         return Done{};
@@ -208,7 +243,7 @@ private:
         report_.total = report_.files.empty() ? Json() : total_.json();
         const bool csv = std::filesystem::path(opt_.stats).extension() == ".csv";
         const auto text = render(report_, csv ? ReportForm::csv : ReportForm::json, {});
-        auto written = write_text(text, opt_.stats, true);
+        auto written = write_text(text, opt_.stats, opt_.output.force);
         return written ? kOk : print_error(opt_.stats, written.error());
     }
 
@@ -219,13 +254,15 @@ private:
             print_warning(file, "kept: parts of it were skipped");
             return kOk;
         }
-        return remove_verified(file, target, opt_.encode.threads);
+        return remove_verified(file, identities_[file], target, opt_.encode.threads);
     }
 
     CompressOptions& opt_;
     Report report_;
     Total total_;
     std::map<std::string, std::size_t> skipped_;
+    std::map<std::string, Identity> identities_;  // before they were read
+    std::string told_;
     bool strict_failure_ = false;
 };
 
@@ -266,7 +303,7 @@ void add_compress(CLI::App& app, int& status) {
     cmd->add_flag("--fail-fast", opt->fail_fast, "stop at the first bad input");
     add_output_options(*cmd, opt->output);
     add_input_options(*cmd, opt->input);
-    add_run_options(*cmd, opt->run);
+    add_run_options(*cmd, opt->run, true);
     cmd->callback([opt, &status] {
         opt->encode.nonfinite = opt->nonfinite == "keep"    ? NonFinite::keep
                                 : opt->nonfinite == "error" ? NonFinite::error

@@ -76,7 +76,7 @@ public:
     Target(const Plan& plan, std::string path, bool named) : plan_(plan), path_(std::move(path)), named_(named) {}
 
     Result<Done> begin(const Origin& origin) {
-        if (writer_) return Done{};  // a further stream of the same input
+        if (writer_) return Done{};  // a further stream
         const std::string* from = origin.find("", "format");
         std::optional<formats::Format> format = plan_.to;
         if (const auto by_name = format_by_extension(path_); !format && named_ && by_name) format = *by_name;
@@ -175,7 +175,13 @@ public:
         if (auto parsed = parse(); !parsed) return print_error("decompress", parsed.error());
         auto files = expand(opt_.inputs);
         if (!files) return print_error("decompress", files.error());
-        if (auto usable = check(opt_.output, *files); !usable) return print_error("decompress", usable.error());
+        const OutputOf output_of = [&](const std::string& file) { return output_path(file); };
+        if (auto usable = check(opt_.output, *files, output_of); !usable)
+            return print_error("decompress", usable.error());
+        if (opt_.output.remove && (is_part() || plan_.dtype))
+            return print_error("decompress",
+                               {Errc::invalid_argument,
+                                "what --include, --exclude, --slice or --dtype leave out would be lost", "--rm"});
         plan_.write.asked = opt_.output.asked();
         if (!opt_.output.out.empty() && !opt_.output.to_stdout) return run_merged(*files);
         int status = kOk;
@@ -209,6 +215,7 @@ private:
         for (const auto& file : files)
             if (auto done = decode(file, target); !done) return print_error(file, done.error());
         if (auto done = target.commit(); !done) return print_error(opt_.output.out, done.error());
+        tell();
         int status = kOk;
         for (const auto& file : files) status = std::max(status, remove_input(file));
         return status;
@@ -220,22 +227,22 @@ private:
             const fs::path given(file);
             if (given.extension() != ".grz")
                 return print_error(file, {Errc::invalid_argument, "unknown suffix, want .grz (or give -o)", ""});
-            path = opt_.output.beside(file, "");
-            path.resize(path.size() - std::string_view(".grz").size());
+            path = output_path(file);
         }
         plan_.write.like = file;
         Target target(plan_, path, false);
         if (auto done = decode(file, target); !done) return print_error(file, done.error());
         if (auto done = target.commit(); !done) return print_error(target.path(), done.error());
+        tell();
         return remove_input(file);
     }
 
     Result<Done> decode(const std::string& file, Target& target) {
         const auto begin = Clock::now();
+        identities_[file] = identity_of(file);
         const std::uint64_t before = target.output_bytes();
         Progress progress(file, 0, !opt_.run.quiet && !opt_.run.no_progress);
-        const bool part = !opt_.input.include.empty() || !opt_.input.exclude.empty() || !plan_.slice.all();
-        if (part) {
+        if (is_part()) {
             GRADZ_TRY([[maybe_unused]] auto done, decode_part(file, target, progress));
         } else {
             GRADZ_TRY(const auto bytes, open_bytes(file));
@@ -245,10 +252,8 @@ private:
         progress.clear();
         const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
         if (!opt_.run.quiet)
-            std::fputs((printable(file) + ": " + human_bytes(target.output_bytes() - before) + ", " +
-                        std::to_string(target.tensors()) + " tensors, " + human_number(seconds) + " s\n")
-                           .c_str(),
-                       stderr);
+            told_ += printable(file) + ": " + human_bytes(target.output_bytes() - before) + ", " +
+                     std::to_string(target.tensors()) + " tensors, " + human_number(seconds) + " s\n";
         return Done{};
     }
 
@@ -269,13 +274,28 @@ private:
         return Done{};
     }
 
+    bool is_part() const { return !opt_.input.include.empty() || !opt_.input.exclude.empty() || !plan_.slice.all(); }
+
+    std::string output_path(const std::string& file) const {
+        std::string path = opt_.output.beside(file, "");
+        return path.ends_with(".grz") ? path.substr(0, path.size() - 4) : path + ".out";
+    }
+
+    // Lines about what is done are told when it is on disk.
+    void tell() {
+        std::fputs(told_.c_str(), stderr);
+        told_.clear();
+    }
+
     // --rm: what was decoded was verified on the way, and is on disk.
     int remove_input(const std::string& file) {
-        return opt_.output.remove ? remove_verified(file, file, plan_.threads) : int{kOk};
+        return opt_.output.remove ? remove_unchanged(file, identities_[file]) : int{kOk};
     }
 
     DecompressOptions& opt_;
     Plan plan_;
+    std::map<std::string, Identity> identities_;  // before they were read
+    std::string told_;
 };
 
 constexpr char kFooter[] =

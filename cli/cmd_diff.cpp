@@ -130,6 +130,7 @@ Result<Dump> open_one(const std::string& file, const InputOptions& input) {
 }
 
 int run(const DiffOptions& opt) {
+    if (auto usable = check_output(opt.report, {opt.a, opt.b}); !usable) return print_error("diff", usable.error());
     auto a = open_one(opt.a, opt.input);
     if (!a) return print_error(opt.a, a.error());
     auto b = open_one(opt.b, opt.input);

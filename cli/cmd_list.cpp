@@ -67,6 +67,7 @@ FileReport list_dump(const Dump& dump) {
 int run(const ListOptions& opt) {
     auto files = expand(opt.files);
     if (!files) return print_error("list", files.error());
+    if (auto usable = check_output(opt.report, *files); !usable) return print_error("list", usable.error());
     Report report{"list", {}, nullptr};
     int status = kOk;
     bool streams = false;

@@ -72,6 +72,7 @@ int run_file(const std::string& file, const StatsOptions& opt, Report& report) {
 int run(const StatsOptions& opt) {
     auto files = expand(opt.files);
     if (!files) return print_error("stats", files.error());
+    if (auto usable = check_output(opt.report, *files); !usable) return print_error("stats", usable.error());
     Report report{"stats", {}, nullptr};
     int status = kOk;
     for (const auto& file : *files) {

@@ -32,6 +32,7 @@ int print_error(const std::string& file, const Error& error);
 
 // "gradz: step.h5: warning: …" on stderr.
 void print_warning(const std::string& file, const std::string& text);
+std::string warning_line(const std::string& file, const std::string& text);  // the same, to be printed later
 
 // What print_error() does to names and paths: safe for a terminal and for one line.
 std::string printable(std::string_view text);

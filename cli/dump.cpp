@@ -30,14 +30,15 @@ private:
     std::vector<TensorInfo> tensors_;
 };
 
+Error nothing_left() { return {Errc::invalid_argument, "--include and --exclude leave no tensor", ""}; }
+
+// Null if nothing is selected.
 Result<std::unique_ptr<TensorSource>> select(std::unique_ptr<TensorSource> source, const InputOptions& options) {
     if (options.include.empty() && options.exclude.empty()) return source;
     std::vector<std::size_t> indices;
     for (std::size_t i = 0; i < source->tensors().size(); ++i)
         if (selected(options, source->tensors()[i].name)) indices.push_back(i);
-    if (indices.empty())
-        return Error{Errc::invalid_argument,
-                     "--include and --exclude leave no tensor of " + std::to_string(source->tensors().size()), ""};
+    if (indices.empty()) return std::unique_ptr<TensorSource>{};
     return std::unique_ptr<TensorSource>(std::make_unique<Selection>(std::move(source), std::move(indices)));
 }
 
@@ -52,8 +53,9 @@ Result<std::vector<Dump>> open_streams(const std::string& file, std::shared_ptr<
         auto source = StreamSource::make(bytes, std::move(stream));
         dump.stream = std::make_shared<IndexedStream>(source->stream());
         GRADZ_TRY(dump.source, select(std::move(source), options));
-        dumps.push_back(std::move(dump));
+        if (dump.source) dumps.push_back(std::move(dump));
     }
+    if (dumps.empty()) return nothing_left();
     return dumps;
 }
 
@@ -66,6 +68,7 @@ Result<Dump> open_reader(const std::string& file, const std::string& path, const
     dump.warnings = reader->warnings();
     dump.origin = reader->origin();
     GRADZ_TRY(dump.source, select(std::move(reader), options));
+    if (!dump.source) return nothing_left();
     return dump;
 }
 

@@ -6,6 +6,12 @@
 namespace gradz::cli {
 namespace {
 
+// U+202A to U+202E and U+2066 to U+2069 turn the direction of what follows on the line.
+bool turns_text(std::string_view character) {
+    return (character >= "\xe2\x80\xaa" && character <= "\xe2\x80\xae") ||
+           (character >= "\xe2\x81\xa6" && character <= "\xe2\x81\xa9");
+}
+
 void print_line(const std::string& text) {
     std::fputs(("gradz: " + text + "\n").c_str(), stderr);  // one write, so that lines stay whole
 }
@@ -21,7 +27,7 @@ std::string printable(std::string_view text) {
         const auto byte = static_cast<unsigned char>(text[0]);
         const bool control = length == 1 && (byte < 0x20 || byte == 0x7f);
         const bool c1 = length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-        if (length == 0 || control || c1) {
+        if (length == 0 || control || c1 || turns_text(text.substr(0, length))) {
             (out += "\\x") += {kHex[byte / 16], kHex[byte % 16]};
             text.remove_prefix(1);
         } else {
@@ -45,8 +51,12 @@ int print_error(const std::string& file, const Error& error) {
     return error.code == Errc::invalid_argument ? kUsage : kFailed;
 }
 
+std::string warning_line(const std::string& file, const std::string& text) {
+    return "gradz: " + printable(file) + ": warning: " + printable(text) + "\n";
+}
+
 void print_warning(const std::string& file, const std::string& text) {
-    print_line(printable(file) + ": warning: " + printable(text));
+    std::fputs(warning_line(file, text).c_str(), stderr);
 }
 
 }  // namespace gradz::cli

@@ -1,6 +1,7 @@
 // gradz: parse the command line, run one subcommand, return its status.
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ int run(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::Success& help) {
         app.exit(help);
-        return std::fflush(stdout) == 0 ? kOk : kFailed;
+        return std::cout.flush() && std::fflush(stdout) == 0 ? kOk : kFailed;
     } catch (const CLI::ParseError& error) {
         // CLI11's texts may span lines; its codes are its own.
         std::string what = error.what();
@@ -75,6 +76,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    open_standard_descriptors();
     install_signal_handlers();
     try {
         return run(argc, argv);

@@ -162,7 +162,7 @@ Result<std::vector<std::string>> expand(const FileOptions& o) {
     return out;
 }
 
-void add_run_options(CLI::App& app, RunOptions& o) {
+void add_run_options(CLI::App& app, RunOptions& o, bool with_verbose) {
     const auto group = "Running";
     app.add_option("-T,--threads", o.threads, "threads, 0 = all that are allowed; never changes the output")
         ->group(group)
@@ -172,7 +172,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
             const bool ok = ec == std::errc{} && stop == text.data() + text.size() && n >= 0 && n <= 4096;
             return ok ? std::string() : "threads = " + text + ", want 0..4096";
         });
-    app.add_flag("-v,--verbose", o.verbose, "say more on stderr")->group(group);
+    if (with_verbose) app.add_flag("-v,--verbose", o.verbose, "a line for every tensor, on stderr")->group(group);
     app.add_flag("--quiet", o.quiet, "no line on stderr but errors and warnings")->group(group);
     app.add_flag("--no-progress", o.no_progress, "no progress line on a terminal")->group(group);
 }

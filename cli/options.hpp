@@ -51,7 +51,8 @@ struct RunOptions {
     int verbose = 0;
     bool quiet = false, no_progress = false;
 };
-void add_run_options(CLI::App& app, RunOptions& options);
+// -v is for commands that have a line a tensor to print.
+void add_run_options(CLI::App& app, RunOptions& options, bool with_verbose = false);
 int thread_count(const RunOptions& options);
 
 // Options whose value is a whole number below 2^64, or a finite number that is not negative, in any

@@ -4,25 +4,43 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 namespace gradz::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 Error usage(std::string what, std::string where) { return {Errc::invalid_argument, std::move(what), std::move(where)}; }
 
-bool same_file(const std::string& a, const std::string& b) {
-    struct stat x {
-    }, y{};
-    return ::stat(a.c_str(), &x) == 0 && ::stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
-           (S_ISREG(x.st_mode) || S_ISDIR(x.st_mode));
+bool regular(const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);  // or not there yet
+}
+
+// Outputs beside the inputs: each its own, and none an input.
+Result<Done> check_each(const std::vector<std::string>& files, const OutputOf& output_of) {
+    std::map<std::string, std::string> taken;
+    for (const auto& file : files) {
+        const std::string output = output_of(file);
+        std::error_code ec;
+        const auto [at, fresh] = taken.emplace(fs::weakly_canonical(output, ec).string(), file);
+        if (!fresh) return usage("'" + at->second + "' and '" + file + "' have one output", output);
+        for (const auto& other : files)
+            if (same_target(output, other)) return usage("the output of '" + file + "' is also an input", output);
+    }
+    return Done{};
 }
 
 }  // namespace
 
 std::string OutputOptions::beside(const std::string& file, const std::string& suffix) const {
-    namespace fs = std::filesystem;
     fs::path path(file);
     if (!path.has_filename()) path = path.parent_path();  // "run/" is the folder run
+    if (path.filename() == "." || path.filename() == "..") {
+        std::error_code ec;
+        path = fs::weakly_canonical(path, ec);
+    }
     if (!directory.empty()) path = fs::path(directory) / path.filename();
     return path.string() + suffix;
 }
@@ -38,7 +56,25 @@ void add_output_options(CLI::App& app, OutputOptions& o) {
     app.add_flag("--rm", o.remove, "remove each FILE after its output was read back in full")->group(group);
 }
 
-Result<Done> check(OutputOptions& o, const std::vector<std::string>& files) {
+bool same_target(const std::string& a, const std::string& b) {
+    struct stat x {
+    }, y{};
+    if (::stat(a.c_str(), &x) == 0 && ::stat(b.c_str(), &y) == 0)
+        return x.st_dev == y.st_dev && x.st_ino == y.st_ino && (S_ISREG(x.st_mode) || S_ISDIR(x.st_mode));
+    std::error_code ec;
+    return fs::weakly_canonical(a, ec) == fs::weakly_canonical(b, ec);
+}
+
+Result<Done> check_report(const std::string& path, const std::vector<std::string>& others, bool force) {
+    if (path.empty() || path == "-") return Done{};
+    for (const auto& other : others)
+        if (other != "-" && same_target(path, other)) return usage("the report would replace '" + other + "'", path);
+    std::error_code ec;
+    if (!force && fs::is_regular_file(path, ec)) return Error{Errc::exists, "exists; -f replaces it", path};
+    return Done{};
+}
+
+Result<Done> check(OutputOptions& o, const std::vector<std::string>& files, const OutputOf& output_of) {
     if (o.to_stdout && !o.out.empty() && o.out != "-") return usage("-c and -o exclude each other", "-o " + o.out);
     if (o.joined() && !o.directory.empty())
         return usage("-O is for outputs beside their inputs, not with -o or -c", "-O");
@@ -49,14 +85,19 @@ Result<Done> check(OutputOptions& o, const std::vector<std::string>& files) {
         o.to_stdout = o.implied = true;
     }
     if (o.out == "-") o.to_stdout = true;
-    if (o.remove && (o.to_stdout || stdins == 1)) return usage("--rm needs files on both sides", "--rm");
+    if (o.remove && (o.to_stdout || stdins == 1 || (o.joined() && !regular(o.out))))
+        return usage("--rm needs files on both sides", "--rm");
+    if (!o.joined()) {
+        GRADZ_TRY([[maybe_unused]] auto distinct, check_each(files, output_of));
+    } else if (!o.to_stdout) {
+        for (const auto& file : files)
+            if (file != "-" && same_target(file, o.out)) return usage("output is also an input", o.out);
+    }
     if (!o.directory.empty()) {
         std::error_code ec;
-        std::filesystem::create_directories(o.directory, ec);
+        fs::create_directories(o.directory, ec);
         if (ec) return Error{Errc::io, ec.message(), o.directory};
     }
-    for (const auto& file : files)
-        if (!o.to_stdout && !o.out.empty() && same_file(file, o.out)) return usage("output is also an input", o.out);
     return Done{};
 }
 

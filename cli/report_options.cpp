@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "outputs.hpp"
+
 namespace gradz::cli {
 
 void add_report_options(CLI::App& app, ReportOptions& o) {
@@ -12,6 +14,10 @@ void add_report_options(CLI::App& app, ReportOptions& o) {
         ->type_name("FILE")
         ->group(group);
     app.add_flag("-f,--force", o.force, "replace FILE")->group(group);
+}
+
+Result<Done> check_output(const ReportOptions& o, const std::vector<std::string>& inputs) {
+    return check_report(o.out, inputs, o.force);
 }
 
 int emit(const Report& report, const ReportOptions& o, const std::vector<std::string>& shown,

@@ -15,6 +15,9 @@ struct ReportOptions {
 };
 void add_report_options(CLI::App& app, ReportOptions& options);
 
+// Errc::invalid_argument or exists if -o would replace an input, or anything without -f.
+Result<Done> check_output(const ReportOptions& options, const std::vector<std::string>& inputs);
+
 // Renders and writes; a form that was not asked for follows the extension of -o (.json,
 // .csv), else the table. Returns the exit status.
 // `before` stands above a table.

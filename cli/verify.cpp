@@ -41,17 +41,27 @@ Result<Verified> verify(ByteSource& source, int threads, Digest* digest) {
     return count.seen;
 }
 
-int remove_verified(const std::string& file, const std::string& target, int threads) {
-    struct stat status {};
-    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        print_warning(file, "kept: not a regular file");
+Identity identity_of(const std::string& file) {
+    struct stat s {};
+    if (::lstat(file.c_str(), &s) != 0) return {};
+    return {s.st_dev,         s.st_ino,          static_cast<std::uint64_t>(s.st_size),
+            s.st_mtim.tv_sec, s.st_mtim.tv_nsec, S_ISREG(s.st_mode)};
+}
+
+int remove_unchanged(const std::string& file, const Identity& before) {
+    if (!before.regular || !(identity_of(file) == before)) {
+        print_warning(file, before.regular ? "kept: it changed while it was read" : "kept: not a regular file");
         return kOk;
     }
+    if (::unlink(file.c_str()) != 0) return print_error(file, {Errc::io, std::system_category().message(errno), ""});
+    return kOk;
+}
+
+int remove_verified(const std::string& file, const Identity& before, const std::string& target, int threads) {
     auto bytes = open_bytes(target);
     if (!bytes) return print_error(target, bytes.error());
     if (auto verified = verify(**bytes, threads); !verified) return print_error(target, verified.error());
-    if (::unlink(file.c_str()) != 0) return print_error(file, {Errc::io, std::system_category().message(errno), ""});
-    return kOk;
+    return remove_unchanged(file, before);
 }
 
 }  // namespace gradz::cli

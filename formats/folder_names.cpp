@@ -53,7 +53,8 @@ Result<std::vector<std::string>> safe_components(std::string_view relative) {
     auto components = split(relative);
     for (const auto& component : components)
         if (component.empty() || component[0] == '.' || component.find('\0') != std::string::npos)
-            return Error{Errc::corrupt, "'" + std::string(relative) + "' is no name of a file inside a folder", "origin"};
+            return Error{Errc::corrupt, "'" + std::string(relative) + "' is no name of a file inside a folder",
+                         "origin"};
     return components;
 }
 

@@ -12,7 +12,7 @@
 namespace gradz::formats {
 
 struct FolderPlace {
-    std::string prefix;  // pattern-free folders and stem, joined by '/'; may be empty
+    std::string prefix;                         // pattern-free folders and stem, joined by '/'; may be empty
     std::optional<std::uint64_t> step, worker;  // the innermost one of the path
 };
 

@@ -25,6 +25,7 @@ Result<BlockTask> make_task(const BlockHead& head, Chunk chunk, const StreamStat
     const TensorHeader& first = state.tensors[head.tensor];
     BlockTask task;
     task.head = head;
+    task.name = first.info.name;
     task.dtype = first.info.dtype;
     GRADZ_TRY(task.scheme, schemes.get(state.specs[first.spec]));
     if (task.scheme->lossless() && head.coding >= kSymbols)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "container/reader.hpp"
@@ -19,6 +20,7 @@ struct BlockTask {
         std::uint64_t bucket;
     };
     BlockHead head;
+    std::string name;  // of the first tensor, for errors
     DType dtype = DType::f32;
     std::shared_ptr<const Scheme> scheme;
     std::vector<Part> parts;  // those with elements
@@ -32,8 +34,8 @@ Result<BlockTask> make_task(const BlockHead& head, Chunk chunk, const StreamStat
 class BlockDecoder {
 public:
     // rest: the body behind the block's head. out: replaced by the elements of all parts,
-    // little-endian in the tensor's dtype. Verifies the checksum of the content. Errc::corrupt
-    // or truncated; `where` names the first tensor.
+    // little-endian in the tensor's dtype. Verifies the checksum of the content. Errc::corrupt,
+    // truncated, or incompatible for a coder that is unknown.
     Result<Done> decode(const BlockTask& task, std::span<const std::byte> rest, std::vector<std::byte>& out);
 
 private:

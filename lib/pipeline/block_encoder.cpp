@@ -40,6 +40,7 @@ const Coder& fixed_coder() {
 
 Result<Done> BlockEncoder::encode(std::span<const PartInput> parts, const BlockPlan& plan, NonFinite policy,
                                   StatsLevel level) {
+    if (scheme_ != parts[0].tensor->scheme.get()) bound_length_ = 0;  // the bound was another scheme's
     scheme_ = parts[0].tensor->scheme.get();
     GRADZ_TRY([[maybe_unused]] auto cleaned, apply_policy(parts, policy));
     results_.assign(parts.size(), PartResult{});
@@ -70,18 +71,14 @@ Result<Done> BlockEncoder::apply_policy(std::span<const PartInput> parts, NonFin
     cleaned_.resize(std::max(cleaned_.size(), parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const DType dtype = parts[i].tensor->info->dtype;
-        std::uint64_t at = find_nonfinite(parts[i].bytes, dtype, 0);
-        if (at == parts[i].count) continue;
-        if (policy == NonFinite::error)
+        if (policy == NonFinite::error) {
+            const std::uint64_t at = find_nonfinite(parts[i].bytes, dtype, 0);
+            if (at == parts[i].count) continue;
             return Error{Errc::nonfinite, "not a finite number",
                          "element " + std::to_string(parts[i].first + at) + " < tensor " + parts[i].tensor->info->name};
-        cleaned_[i].assign(parts[i].bytes.begin(), parts[i].bytes.end());
-        for (const std::size_t width = size_of(dtype); at < parts[i].count;
-             at = find_nonfinite(cleaned_[i], dtype, at + 1)) {
-            std::memset(cleaned_[i].data() + at * width, 0, width);
-            ++replaced_[i];
         }
-        parts_[i].bytes = cleaned_[i];
+        replaced_[i] = zero_nonfinite(parts[i].bytes, dtype, cleaned_[i]);
+        if (replaced_[i] > 0) parts_[i].bytes = cleaned_[i];
     }
     return Done{};
 }
@@ -114,12 +111,12 @@ void BlockEncoder::encode_piece(const PartInput& part, std::uint64_t first, std:
     if (quantizer.has_scales()) scales_.push_back(scale.S);
     result.scale += quantizer.has_scales() ? sizeof(float) : 0;
     if (level == StatsLevel::none) return;
-    measure(part, first, bytes, values, std::span(symbols_).subspan(begin), scale.S, flushed, level, result.sums);
+    measure(part, first, bytes, values, std::span(symbols_).subspan(begin), scale.S, level, result.sums);
 }
 
 void BlockEncoder::measure(const PartInput& part, std::uint64_t first, std::span<const std::byte> bytes,
-                           std::span<const float> values, std::span<const std::byte> symbols, float S,
-                           std::uint64_t flushed, StatsLevel level, Sums& sums) {
+                           std::span<const float> values, std::span<const std::byte> symbols, float S, StatsLevel level,
+                           Sums& sums) {
     const DType dtype = part.tensor->info->dtype;
     decoded_.resize(std::max(decoded_.size(), values.size()));
     const std::span decoded(decoded_.data(), values.size());
@@ -146,7 +143,6 @@ void BlockEncoder::measure(const PartInput& part, std::uint64_t first, std::span
     if (in.bucket != bound_length_) bound_ = scheme_->bounds.of(bound_length_ = in.bucket);
     in.bound = bound_;
     measure_coded(scheme_->measure, in, level, sums);
-    sums.flushed += flushed;
 }
 
 void BlockEncoder::measure_exactly(const PartInput& part, std::span<const std::byte> bytes, bool escaped,

@@ -45,8 +45,8 @@ private:
     Result<bool> build_symbols(const BlockPlan& plan, std::uint64_t element_bytes);
     Result<Done> build_elements(const BlockPlan& plan);
     void measure(const PartInput& part, std::uint64_t first, std::span<const std::byte> bytes,
-                 std::span<const float> values, std::span<const std::byte> symbols, float S, std::uint64_t flushed,
-                 StatsLevel level, Sums& sums);
+                 std::span<const float> values, std::span<const std::byte> symbols, float S, StatsLevel level,
+                 Sums& sums);
     void measure_exactly(const PartInput& part, std::span<const std::byte> bytes, bool escaped, StatsLevel level,
                          Sums& sums);
     void measure_lossless(StatsLevel level, bool count_as_escaped);

@@ -48,6 +48,7 @@ private:
         GRADZ_TRY(const auto elements, info.numel());
         begin_ = at_ = 0, end_ = elements;
         if (slice_.all() || elements == 0) return Done{};
+        GRADZ_TRY([[maybe_unused]] auto cut, sliced(info, slice_));  // refuses tensors without axes
         const std::uint64_t rows = info.shape[0], row = elements / rows;
         begin_ = at_ = std::min(slice_.begin, rows) * row;
         end_ = std::max(begin_, std::min(slice_.end, rows) * row);

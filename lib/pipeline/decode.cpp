@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "container/frame.hpp"
 #include "core/parallel.hpp"
 #include "pipeline/block_decoder.hpp"
 
@@ -44,8 +45,8 @@ public:
         auto decoded = step.decoder.decode(step.task, step.rest, step.elements);
         if (decoded) return Done{};
         Error error = std::move(decoded.error());
-        error.where = "record at byte " + std::to_string(step.offset);
-        return error;
+        error.where = "tensor " + step.task.name;
+        return in_body(std::move(error), step.offset);
     }
 
     Result<Done> deliver(WorkUnit& unit) override {
@@ -105,7 +106,9 @@ private:
     }
 
     Result<bool> fill_block(const StreamStep& next, const StreamState& state, Step& step) {
-        GRADZ_TRY(step.task, make_task(next.block, next.block_elements, state, schemes_));
+        auto task = make_task(next.block, next.block_elements, state, schemes_);
+        if (!task) return in_body(std::move(task.error()), next.record.offset);
+        step.task = std::move(*task);
         step.what = Step::What::block;
         const auto rest = next.record.body.subspan(next.rest_at);
         step.rest.assign(rest.begin(), rest.end());

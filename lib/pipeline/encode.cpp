@@ -147,6 +147,7 @@ private:
 
 Result<DumpReport> encode_dump(TensorSource& source, const Origin& origin, const EncodeOptions& options,
                                ByteSink& sink) {
+    if (source.tensors().empty()) return Error{Errc::invalid_argument, "a dump without tensors", ""};
     GRADZ_TRY(const auto planned, plan_tensors(source.tensors(), options));
     TensorSource* reading = &source;
     std::unique_ptr<TensorSource> held;
@@ -154,7 +155,7 @@ Result<DumpReport> encode_dump(TensorSource& source, const Origin& origin, const
         GRADZ_TRY(held, hold(source, options.memory));
         reading = held.get();
     }
-    GRADZ_TRY(const auto large, large_scales(*reading, planned, options.threads));
+    GRADZ_TRY(const auto large, large_scales(*reading, planned, options.nonfinite, options.threads));
     DumpReport report;
     StreamWriter writer(sink, options.seed);
     GRADZ_TRY([[maybe_unused]] auto head, writer.head());

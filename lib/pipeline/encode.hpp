@@ -12,18 +12,12 @@
 #include "core/error.hpp"
 #include "core/origin.hpp"
 #include "core/source.hpp"
+#include "pipeline/nonfinite.hpp"
 #include "quant/spec.hpp"
 #include "stats/figures.hpp"
 #include "stats/sums.hpp"
 
 namespace gradz {
-
-// What becomes of NaN and infinity in float tensors.
-enum class NonFinite : std::uint8_t {
-    keep,   // their buckets are stored bit for bit
-    error,  // Errc::nonfinite names tensor and index
-    zero,   // replaced by 0, and counted
-};
 
 struct EncodeOptions {
     Spec spec;                                      // as resolve_spec() returns it
@@ -52,8 +46,9 @@ struct DumpReport {
 };
 
 // Encodes source.tensors() into one stream; calls source.finish() before INDEX is written.
-// Fails with the error of `source` or `sink`, Errc::nonfinite under that policy, or
-// Errc::unsupported naming --memory where a pipe must be read twice and does not fit.
+// Fails with the error of `source` or `sink`, Errc::nonfinite under that policy,
+// Errc::invalid_argument for no tensor at all, or Errc::unsupported naming --memory where a
+// pipe must be read twice and does not fit.
 Result<DumpReport> encode_dump(TensorSource& source, const Origin& origin, const EncodeOptions& options,
                                ByteSink& sink);
 

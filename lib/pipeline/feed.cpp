@@ -1,5 +1,6 @@
 #include "pipeline/feed.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace gradz {
@@ -17,12 +18,28 @@ Result<Done> Feed::begin(const Part& part, Load& load) {
         if (!opened) return named(std::move(opened.error()), part.tensor);
         open_ = std::move(*opened);
         tensor_ = part.tensor;
+        at_ = 0;
     }
     load.part_ = part;
     load.source_ = open_;
     load.loaded_ = false;
     if (open_->access() == Access::random) return Done{};
+    GRADZ_TRY([[maybe_unused]] auto skipped, skip_to(part.first, load));
+    at_ = part.first + part.count;
     return end(load);
+}
+
+// A slice begins anywhere, but a forward source has no gaps.
+Result<Done> Feed::skip_to(std::uint64_t element, Load& load) {
+    while (at_ < element) {
+        const Chunk gap{at_, std::min(kChunkTarget, element - at_)};
+        auto read = open_->read(gap, load.buffer_);
+        if (!read) return named(std::move(read.error()), tensor_);
+        auto released = open_->release(gap);
+        if (!released) return named(std::move(released.error()), tensor_);
+        at_ += gap.count;
+    }
+    return Done{};
 }
 
 Result<Done> Feed::end(Load& load) const {

@@ -32,7 +32,7 @@ public:
     explicit Feed(TensorSource& source) : source_(source) {}
 
     // In order, one call at a time: opens the tensor if it is not open yet, and reads if it
-    // must be read forward. The buffer of `load` is reused.
+    // must be read forward, also what lies before the part. The buffer of `load` is reused.
     Result<Done> begin(const Part& part, Load& load);
 
     // In parallel: bytes() are there afterwards. `where` of an error names the tensor.
@@ -45,9 +45,12 @@ public:
     Error named(Error error, std::size_t tensor) const;
 
 private:
+    Result<Done> skip_to(std::uint64_t element, Load& load);
+
     TensorSource& source_;
     std::shared_ptr<ChunkSource> open_;
     std::size_t tensor_ = static_cast<std::size_t>(-1);
+    std::uint64_t at_ = 0;  // the element that a forward source reads next
 };
 
 }  // namespace gradz

@@ -19,16 +19,16 @@ bool is_large(const Planned& tensor) {
 struct NormUnit : WorkUnit {
     Load load;
     std::vector<float> values;
-    std::vector<double> norms;  // of each span
+    std::vector<std::byte> cleaned;  // elements with NaN and infinity replaced
+    std::vector<double> norms;       // of each span
     std::uint64_t vanished = 0;
-    std::uint64_t bucket = 0;
     bool last = false;  // of its bucket
 };
 
 class Norms : public OrderedWork {
 public:
-    Norms(TensorSource& source, std::span<const Planned> tensors, LargeScales& scales)
-        : tensors_(tensors), scales_(scales), feed_(source) {}
+    Norms(TensorSource& source, std::span<const Planned> tensors, NonFinite policy, LargeScales& scales)
+        : tensors_(tensors), policy_(policy), scales_(scales), feed_(source) {}
 
     Result<std::unique_ptr<WorkUnit>> take(std::unique_ptr<WorkUnit> spare) override {
         while (tensor_ < tensors_.size() && !is_large(tensors_[tensor_])) ++tensor_;
@@ -39,7 +39,6 @@ public:
         const std::uint64_t bucket = tensor.scheme->bucket(tensor.elements);
         const std::uint64_t end = std::min(tensor.elements, (element_ / bucket + 1) * bucket);
         const Part part{tensor_, element_, std::min(kChunkTarget, end - element_)};
-        unit->bucket = element_ / bucket;
         element_ += part.count;
         unit->last = element_ == end;
         if (element_ == tensor.elements) ++tensor_, element_ = 0;
@@ -53,7 +52,10 @@ public:
         const Part& part = unit.load.part();
         const Planned& tensor = tensors_[part.tensor];
         unit.values.resize(part.count);
-        unit.vanished = to_float32(*tensor.scheme->kernels, tensor.info->dtype, unit.load.bytes(), unit.values);
+        auto bytes = unit.load.bytes();
+        if (policy_ == NonFinite::zero && zero_nonfinite(bytes, tensor.info->dtype, unit.cleaned) > 0)
+            bytes = unit.cleaned;
+        unit.vanished = to_float32(*tensor.scheme->kernels, tensor.info->dtype, bytes, unit.values);
         unit.norms.clear();
         for (std::size_t i = 0; i < part.count; i += kernels::kSpan) {
             const std::size_t n = std::min<std::size_t>(kernels::kSpan, part.count - i);
@@ -77,6 +79,7 @@ public:
 
 private:
     std::span<const Planned> tensors_;
+    NonFinite policy_;
     LargeScales& scales_;
     Feed feed_;
     std::size_t tensor_ = 0;
@@ -91,10 +94,11 @@ bool has_large_buckets(std::span<const Planned> tensors) {
     return std::any_of(tensors.begin(), tensors.end(), is_large);
 }
 
-Result<LargeScales> large_scales(TensorSource& source, std::span<const Planned> tensors, int threads) {
+Result<LargeScales> large_scales(TensorSource& source, std::span<const Planned> tensors, NonFinite policy,
+                                 int threads) {
     LargeScales scales(tensors.size());
     if (!has_large_buckets(tensors)) return scales;
-    Norms norms(source, tensors, scales);
+    Norms norms(source, tensors, policy, scales);
     GRADZ_TRY([[maybe_unused]] auto done, run_ordered(norms, threads));
     return scales;
 }

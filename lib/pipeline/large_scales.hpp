@@ -6,6 +6,7 @@
 
 #include "core/source.hpp"
 #include "pipeline/layout.hpp"
+#include "pipeline/nonfinite.hpp"
 
 namespace gradz {
 
@@ -16,7 +17,8 @@ using LargeScales = std::vector<std::vector<Scale>>;
 bool has_large_buckets(std::span<const Planned> tensors);
 
 // Reads these tensors once, in parallel; parts of 65 536 elements are joined in order, so
-// that the sums are those of one long loop.
-Result<LargeScales> large_scales(TensorSource& source, std::span<const Planned> tensors, int threads);
+// that the sums are those of one long loop. Under NonFinite::zero they are those of the
+// elements as they will be coded.
+Result<LargeScales> large_scales(TensorSource& source, std::span<const Planned> tensors, NonFinite policy, int threads);
 
 }  // namespace gradz

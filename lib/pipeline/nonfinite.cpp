@@ -28,4 +28,14 @@ std::uint64_t find_nonfinite(std::span<const std::byte> bytes, DType dtype, std:
     }
 }
 
+std::uint64_t zero_nonfinite(std::span<const std::byte> bytes, DType dtype, std::vector<std::byte>& cleaned) {
+    const std::uint64_t width = size_of(dtype), n = bytes.size() / width;
+    std::uint64_t at = find_nonfinite(bytes, dtype, 0), replaced = 0;
+    if (at == n) return 0;
+    cleaned.assign(bytes.begin(), bytes.end());
+    for (; at < n; at = find_nonfinite(bytes, dtype, at + 1), ++replaced)
+        std::memset(cleaned.data() + at * width, 0, width);
+    return replaced;
+}
+
 }  // namespace gradz

@@ -19,7 +19,7 @@ bool ends_with_coder(const Spec& spec) { return row_named(spec.back().name)->kin
 
 // Canonical text may come from any writer: what it says is checked like the user's.
 Error foreign(const Error& error, const std::string& text) {
-    return {Errc::incompatible, "spec '" + text + "': " + error.what, error.where};
+    return {Errc::incompatible, "spec '" + text + "': " + error.what, ""};
 }
 
 void add_theory(const Stage& stage, Scheme& scheme) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "container/frame.hpp"
 #include "pipeline/block_decoder.hpp"
 
 namespace gradz {
@@ -64,12 +65,14 @@ private:
         auto decoded = decode_record(index, record);
         if (decoded) return decoded;
         Error error = std::move(decoded.error());
-        error.where = "record at byte " + std::to_string(entry.offset);
-        return error;
+        error.where.clear();  // the caller knows which of the block's tensors it wanted
+        return in_body(std::move(error), entry.offset);
     }
 
     Result<Decoded> decode_record(std::size_t index, const Record& record) {
         const IndexedBlock& entry = stream_.blocks[index];
+        if (!record.is(RecordType::block))
+            return Error{Errc::corrupt, "a record of type " + std::to_string(record.type) + ", INDEX says BLOCK", ""};
         ByteReader body(record.body);
         GRADZ_TRY(const auto head, read_block_head(body));
         // The index was held to the headers when it was read; here the block to the index.

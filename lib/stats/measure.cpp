@@ -113,7 +113,8 @@ void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::sp
 
 // Exceptions are rare and only in whole-tensor stages: copying costs nobody anything.
 template <class T>
-void measure_rest(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
+void measure_rest(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level,
+                  Sums& sums) {
     std::vector<T> finite_v;
     std::vector<float> finite_y;
     for (std::size_t i = 0; i < v.size(); ++i)
@@ -122,7 +123,8 @@ void measure_rest(const MeasureScheme& scheme, const MeasureInput& in, std::span
 }
 
 template <class T>
-void measure_values(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level, Sums& sums) {
+void measure_values(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, StatsLevel level,
+                    Sums& sums) {
     sums.elements += v.size();
     sums.coded += v.size();
     sums.flushed += count_flushed(v);

@@ -7,9 +7,11 @@ TOLD=$(dirname "$PWD")/stdout.txt
 
 # Prints what went wrong and the line of the case that asked for it; ends the case.
 fail() {
-    local depth=0
-    while [ $depth -lt ${#FUNCNAME[@]} ] && [ "${BASH_SOURCE[depth + 1]-}" != "$case_file" ]; do depth=$((depth + 1)); done
-    printf '%s:%s: %s\n' "$(basename "$case_file")" "${BASH_LINENO[depth]}" "$*" >&2
+    local i line='?'  # of the outermost call, where the case has functions of its own
+    for i in "${!FUNCNAME[@]}"; do
+        if [ "${BASH_SOURCE[i + 1]-}" = "$case_file" ]; then line=${BASH_LINENO[i]}; fi
+    done
+    printf '%s:%s: %s\n' "$(basename "$case_file")" "$line" "$*" >&2
     if [ -s "$SAID" ]; then sed 's/^/    stderr: /' "$SAID" | head -n 20 >&2; fi
     exit 1
 }

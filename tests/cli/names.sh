@@ -23,7 +23,7 @@ expect_file ./-f.npy.grz
 # Tensors named ../../evil, /abs/evil, ../up and the like become flat files in the folder that was asked for.
 mkdir -p deep/er/inside
 outside() { find . -path ./deep/er/inside/out -prune -o -print | sort; }
-for dump in npz_dotdot_name.npz st_names.safetensors npz_unicode_names.npz st_escaped_name.safetensors; do
+for dump in npz_dotdot_name.npz st_names.safetensors npz_unicode_names.npz; do
     gradz compress "$DATA/edge/$dump" -q none -o evil.grz -f --quiet
     before=$(outside)
     expect_status 0 gradz decompress evil.grz --to npy -o deep/er/inside/out
