@@ -639,6 +639,11 @@ def visible(name):
     return "".join(chr(byte) if 33 <= byte <= 126 and byte != 92 else f"\\x{byte:02x}" for byte in name)
 
 
+def describe(tensor):
+    shape, digest = f"[{','.join(map(str, tensor.shape))}]", f"{xxh3(tensor.values.tobytes()):016x}"
+    return "\t".join([visible(tensor.name), tensor.dtype, shape, tensor.spec, digest, str(tensor.step), str(tensor.worker)])
+
+
 def save(path, tensors):
     """An .npz with names as printed, #N appended where tensor N has one that was there before."""
     arrays = {}
@@ -660,9 +665,8 @@ def main():
     try:
         with open(arguments.file, "rb") as file:
             tensors = [tensor for stream in decode(file.read(), arguments.limit) for tensor in stream.tensors]
-        for name, dtype, step, worker, values, shape, spec in tensors:
-            digest = f"{xxh3(values.tobytes()):016x}"
-            print(visible(name), dtype, f"[{','.join(map(str, shape))}]", spec, digest, step, worker, sep="\t")
+        for tensor in tensors:
+            print(describe(tensor))
         if arguments.output:
             save(arguments.output, tensors)
     except (FormatError, OSError, MemoryError) as error:

@@ -1,6 +1,7 @@
 """tools/grz_decode.py on streams that grz_write.py, made from docs/FORMAT.md too, puts together by hand. Needs numpy, zstandard, xxhash."""
 import contextlib
 import io
+import os
 import pathlib
 import random
 import sys
@@ -9,13 +10,16 @@ import time
 import unittest
 from unittest import mock
 
-import numpy as np
-import xxhash
-import zstandard
-from grz_write import *  # noqa: F403
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
-import grz_decode  # noqa: E402
+try:
+    import grz_decode
+    import numpy as np
+    import xxhash
+    import zstandard
+    from grz_write import *  # noqa: F403
+except ImportError as missing:
+    print(f"skipped: {sys.executable}: {missing}")
+    sys.exit(1 if os.environ.get("GRADZ_REQUIRE_PYTHON") else 77)
 
 TERNARY = nuqsgd("bits=2", 4)  # D = 0, 1, -1
 SIGNED = nuqsgd("bits=3", 4, "elias:code=omega", zero="no")  # D = -1, -1/2, -1/4, -1/8, 1/8, 1/4, 1/2, 1
