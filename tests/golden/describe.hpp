@@ -34,8 +34,8 @@ inline std::string visible(std::string_view name) {
 inline std::string describe(const TensorHeader& header, const std::string& spec, std::span<const std::byte> elements) {
     std::string shape;
     for (const auto d : header.info.shape) shape += (shape.empty() ? "" : ",") + std::to_string(d);
-    return visible(header.info.name) + '\t' + std::string(row_of(header.info.dtype).name) + "\t[" + shape + "]\t" + spec +
-           '\t' + hex(xxh3_64(elements), 16) + '\t' + std::to_string(header.info.step) + '\t' +
+    return visible(header.info.name) + '\t' + std::string(row_of(header.info.dtype).name) + "\t[" + shape + "]\t" +
+           spec + '\t' + hex(xxh3_64(elements), 16) + '\t' + std::to_string(header.info.step) + '\t' +
            std::to_string(header.info.worker) + '\n';
 }
 
@@ -48,7 +48,8 @@ inline Result<std::string> describe(std::span<const std::byte> bytes, int thread
     std::size_t tensor = 0;
     for (const auto& stream : streams)
         for (const auto& header : stream.state.tensors) {
-            lines += describe(decoded.headers.at(tensor), stream.state.specs.at(header.spec), decoded.elements.at(tensor));
+            lines +=
+                describe(decoded.headers.at(tensor), stream.state.specs.at(header.spec), decoded.elements.at(tensor));
             ++tensor;
         }
     if (tensor != decoded.headers.size()) return Error{Errc::corrupt, "the index has other tensors", ""};

@@ -51,14 +51,14 @@ struct Recipe {
 
 private:
     void option(const std::string& word) {
-        const std::string name = word.substr(0, word.find('=')), value = word.substr(word.find('=') + 1);
+        const std::string key = word.substr(0, word.find('=')), value = word.substr(word.find('=') + 1);
         std::uint64_t number = 0;
         std::from_chars(value.data(), value.data() + value.size(), number);
-        if (name == "--include") include = value;
-        else if (name == "--seed") encode.seed = number;
-        else if (name == "--step") read.step = number;
-        else if (name == "--worker") read.worker = number;
-        else if (name == "--min-elements") encode.min_elements = number;
+        if (key == "--include") include = value;
+        else if (key == "--seed") encode.seed = number;
+        else if (key == "--step") read.step = number;
+        else if (key == "--worker") read.worker = number;
+        else if (key == "--min-elements") encode.min_elements = number;
         else FAIL("no option " << word);
     }
 };
