@@ -118,17 +118,21 @@ def varint(value):
 
 
 def unzstd(frame, size):
-    """The content of exactly one zstd frame, which must declare that it holds `size` bytes."""
+    """The content of exactly one zstd frame, which must declare that it holds `size` bytes. A lying one grows by some MiB at most."""
     require(bytes(frame[:4]) == b"\x28\xb5\x2f\xfd", "not a zstd frame")
+    stage, content = zstandard.ZstdDecompressor().decompressobj(), bytearray()
     try:
         declared = zstandard.get_frame_parameters(frame)
         require(declared.content_size == size, f"a zstd frame does not declare {size} bytes of content")
         require(declared.dict_id == 0, "a zstd frame needs a dictionary")
-        content = zstandard.ZstdDecompressor().decompress(frame, allow_extra_data=False)
+        for at in range(0, len(frame), 64):
+            require(not stage.eof, "bytes after the zstd frame")
+            content += stage.decompress(frame[at : at + 64])
+            require(len(content) <= size, f"a zstd frame holds more than {size} bytes")
     except zstandard.ZstdError:
-        raise FormatError("a zstd frame is damaged, or bytes follow it") from None
-    require(len(content) == size, f"a zstd frame holds {len(content)} bytes, not {size}")
-    return content
+        raise FormatError("a zstd frame is damaged") from None
+    require(stage.eof and not stage.unused_data and len(content) == size, "a zstd frame is truncated, or bytes follow it")
+    return bytes(content)
 
 
 # ---- 2. Stream ----

@@ -11,7 +11,7 @@ import zstandard
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 from grz_write import (  # noqa: E402
-    ELIAS, F32, FIXED, INT16, NONE, PLANES, RAW, UINT8, ZSTD, block, elias, head, header, nuqsgd, number, one, origin, pack, qsgd, raw, record, scale_bits,
+    ELIAS, FIXED, INT16, NONE, PLANES, RAW, UINT8, ZSTD, block, elias, head, header, nuqsgd, number, one, origin, pack, qsgd, scale_bits,
     scales, spec, stream, tensors, text, varint, xxh3, zstd,
 )  # fmt: skip
 
@@ -86,7 +86,7 @@ def records():
     yield "no_tensors", stream()
     yield "no_tensors_but_spec", stream(spec(0, NONE))
     yield "two_indices", stream(*RECORDS, (4, varint(1) + zstd(b"\0")))
-    yield "index_missing", stream(*RECORDS)[: stream(*RECORDS[:4]).rindex(b"\x04", 0, -40)] + GOOD[-32:]
+    yield "index_missing", GOOD[: struct.unpack("<Q", GOOD[-32:-24])[0]] + GOOD[-32:]
 
 
 def index_and_end():
@@ -108,6 +108,7 @@ def origins():
     yield "origin_size", stream((0x81, varint(5) + zstd(bytes(4))), *EMPTY)
     yield "origin_too_long", stream((0x81, varint(1 << 27) + zstd(b"")), *EMPTY)
     yield "origin_two_frames", stream((0x81, varint(4) + zstd(bytes(2)) + zstd(bytes(2))), *EMPTY)
+    yield "origin_bytes_after_empty_frame", stream((0x81, varint(0) + zstd(b"") + bytes(3)), *EMPTY)
     yield "origin_undeclared_size", stream((0x81, varint(4) + undeclared(bytes(4))), *EMPTY)
     yield "origin_entry_cut", stream((0x81, varint(3) + zstd(b"\0\0\5")), *EMPTY)
     yield "origin_bomb", stream((0x81, varint(1000) + zstd(bytes(1 << 24))), *EMPTY)

@@ -10,7 +10,7 @@ import zstandard
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 from grz_write import (  # noqa: E402
-    BF16, ELIAS, F16, F32, F64, FIXED, INT16, NONE, PLANES, RAW, UINT8, ZSTD, block, elias, head, header, nuqsgd, origin, qsgd, raw, scales, spec, stream,
+    BF16, ELIAS, F16, F64, FIXED, INT16, NONE, PLANES, RAW, UINT8, ZSTD, block, elias, head, header, nuqsgd, origin, qsgd, raw, scales, spec, stream,
     tensors, text, varint, zstd,
 )  # fmt: skip
 

@@ -131,6 +131,8 @@ class Origin(Case):
         self.refused(stream((0x81, varint(4) + zstd(b"\0\0") + zstd(b"\0\0"))), "zstd frame")
         self.refused(stream((0x81, varint(1 << 27) + zstd(b""))), "too long")
         self.refused(stream((0x81, varint(0) + b"\x50\x2a\x4d\x18" + bytes(4))), "not a zstd frame")  # a skippable one
+        for frame in zstd(b"") + bytes(3), zstd(b"")[:-1], zstd(b"")[:-3] + b"\x01\x08\0":
+            self.refused(stream((0x81, varint(0) + frame)), "zstd frame")
         undeclared = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(4))
         self.refused(stream((0x81, varint(4) + undeclared)), "does not declare")
 
