@@ -112,6 +112,20 @@ std::string large_errors_line(const std::string& file, const DumpReport& dump) {
                                   "): sending zeros would be better");
 }
 
+class Counted : public ByteSink {
+public:
+    explicit Counted(ByteSink& sink) : sink_(sink) {}
+    std::uint64_t bytes = 0;
+
+    Result<Done> write(std::span<const std::byte> more) override {
+        bytes += more.size();
+        return sink_.write(more);
+    }
+
+private:
+    ByteSink& sink_;
+};
+
 class Compress {
 public:
     explicit Compress(CompressOptions& options) : opt_(options) {}
@@ -162,13 +176,18 @@ private:
         auto output = formats::create(opt_.output.target(), opt_.output.force, opt_.output.asked());
         if (!output) return print_error(opt_.output.target(), output.error());
         if (files.size() == 1) (*output)->copy_times(files[0]);
+        int status = kOk;
         for (const auto& file : files) {
-            if (auto done = compress(file, **output); !done) return print_error(file, done.error());
+            Counted counted(**output);
+            auto done = compress(file, counted);
+            if (!done) status = std::max(status, print_error(file, done.error()));
             if (strict_failure_) return kFailed;
+            // A pipe goes on where a bad input gave it nothing; a file would not be what was asked for.
+            if (!done && (!opt_.output.to_stdout || counted.bytes > 0 || opt_.fail_fast)) return status;
         }
         if (auto done = (*output)->commit(); !done) return print_error(opt_.output.target(), done.error());
         tell();
-        int status = kOk;
+        if (status != kOk) return std::max(status, write_stats());
         for (const auto& file : files) status = std::max(status, remove_input(file, opt_.output.target()));
         return std::max(status, write_stats());
     }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "command.hpp"
 #include "dump.hpp"
@@ -90,6 +91,7 @@ public:
         if (!format) return Error{Errc::invalid_argument, "the stream does not say what it was: use --to", ""};
         // Beside the input, a file of another format than before gets another extension.
         if (!named_ && from && *from != formats::name_of(*format)) path_ = renamed(*format);
+        single_names_ = *format != formats::Format::npy;
         GRADZ_TRY(writer_, formats::create_tensors(path_, *format, origin, plan_.write));
         return Done{};
     }
@@ -98,6 +100,11 @@ public:
         std::vector<TensorInfo> infos;
         for (const auto& info : more) {
             GRADZ_TRY(auto out, sliced(info, plan_.slice));
+            if (single_names_ && !names_.insert(info.name).second)
+                return Error{Errc::unsupported,
+                             "this tensor comes twice (of two steps, workers or streams), and one file takes it once: "
+                             "--to npy makes a folder, --include and separate runs other files",
+                             "tensor " + info.name};
             from_.push_back(info.dtype);
             if (plan_.dtype && quantizable(info.dtype)) out.dtype = *plan_.dtype;
             infos.push_back(std::move(out));
@@ -135,6 +142,8 @@ private:
     std::string path_;
     bool named_;
     std::unique_ptr<formats::TensorWriter> writer_;
+    bool single_names_ = false;
+    std::set<std::string> names_;
     std::vector<DType> from_;
     std::vector<float> values_;
     std::vector<std::byte> converted_;

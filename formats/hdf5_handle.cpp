@@ -16,6 +16,15 @@ std::string library_version() {
     return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
+// What libhdf5 says of a failed write is a page of numbers; the system's own words stand inside.
+std::string plain(const std::string& message) {
+    constexpr std::string_view kWords = "error message = '";
+    const auto begin = message.find(kWords);
+    if (begin == message.npos) return message.substr(0, message.find(": time = "));
+    const auto words = message.substr(begin + kWords.size());
+    return words.substr(0, words.find('\''));
+}
+
 }  // namespace
 
 std::recursive_mutex& Hdf5Session::mutex() {
@@ -49,7 +58,7 @@ std::string hdf5_message() {
 }
 
 Error hdf5_error(Errc code, const std::string& doing, std::string where) {
-    auto message = hdf5_message();
+    auto message = plain(hdf5_message());
     if (message.starts_with("bad version number")) {
         code = Errc::incompatible;
         message += " (this is libhdf5 " + library_version() + ", the file may be of a later one)";

@@ -140,7 +140,9 @@ std::vector<hsize_t> limits_of(const TensorInfo& info, const Hdf5Facts& facts) {
     return *limits;
 }
 
-// Empty if there is none that libhdf5 would take.
+constexpr std::uint64_t kAnyChunk = std::uint64_t{16} << 20;  // bytes that need no data to fill them
+
+// Empty if there is none that libhdf5 would take, or that the data would be lost in.
 std::vector<std::uint64_t> chunk_for(const TensorInfo& info, const Hdf5Facts& facts,
                                      const std::vector<hsize_t>& limits) {
     auto chunk = parse_dims(find(facts, "hdf5.chunk"), limits.size());
@@ -152,6 +154,10 @@ std::vector<std::uint64_t> chunk_for(const TensorInfo& info, const Hdf5Facts& fa
         if (side == 0 || side > kLargestChunk || __builtin_mul_overflow(bytes, side, &bytes) || bytes > kLargestChunk)
             return {};
     }
+    // A chunk is held whole, and written whole: one far beyond its data is no layout to restore.
+    const auto elements = info.numel();
+    const std::uint64_t data = elements ? *elements * size_of(info.dtype) : 0;
+    if (bytes > kAnyChunk && bytes / 4 > data) return {};
     return {chunk->begin(), chunk->end()};
 }
 

@@ -15,6 +15,8 @@
 namespace gradz::formats {
 namespace {
 
+constexpr std::uint64_t kLargestUserBlock = std::uint64_t{64} << 20;
+
 constexpr std::string_view kAttribute = "attribute:", kMetadata = "metadata:";
 
 // Attributes of 64 KiB and more need object headers that libhdf5 1.8 brought.
@@ -116,10 +118,11 @@ private:
         return error;
     }
 
-    // 0 where there is none, or no such one as libhdf5 makes.
+    // 0 where there is none, or one that is larger than any header of another format.
     std::uint64_t user_block() const {
         const auto* const text = from_hdf5() ? origin_.find("", "hdf5.userblock") : nullptr;
-        return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+        const std::uint64_t size = text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+        return size <= kLargestUserBlock ? size : 0;
     }
 
     // Every group of the path that is not there yet, outermost first.

@@ -44,3 +44,22 @@ rm elsewhere/*
 printf '%s\n' a.npy z.npz >list.txt
 gradz compress --files-from list.txt -O elsewhere --quiet
 expect_listing elsewhere a.npy.grz z.npz.grz
+
+# Into a pipe the good ones go all the same; a file appears only if it is whole.
+cp "$DATA/gradients/mlp_s300_flat.npy" first.npy
+cp "$DATA/gradients/mlp_s5_fc2.weight_v2.npy" second.npy
+expect_status 1 gradz compress first.npy no-such.npy second.npy -c >joined.grz
+expect_stderr_line 'no-such.npy'
+gradz compress first.npy second.npy -o both.grz --quiet
+expect_same_file joined.grz both.grz
+expect_status 1 gradz compress first.npy no-such.npy second.npy -o whole.grz
+expect_no_file whole.grz
+
+# Two steps of one tensor do not fit one archive, and the error says what does.
+mkdir steps
+cp first.npy steps/w_step_1.npy
+cp first.npy steps/w_step_2.npy
+gradz compress steps -o steps.grz --quiet
+expect_error 1 'tensor w: .*--to npy' gradz decompress steps.grz -o steps.npz --quiet
+expect_status 0 gradz decompress steps.grz --to npy -o unpacked --quiet
+expect_equal "$(find unpacked -type f | wc -l)" 2
