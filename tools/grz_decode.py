@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import re
 import sys
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
@@ -117,18 +118,20 @@ def varint(value):
 
 
 def unzstd(frame, size):
-    """The `size` bytes of content of exactly one zstd frame. Fed in slices, so that a lying frame grows by some MiB at most."""
+    """The content of exactly one zstd frame, which must declare that it holds `size` bytes. A lying one grows by some MiB at most."""
     require(bytes(frame[:4]) == b"\x28\xb5\x2f\xfd", "not a zstd frame")
     stage, content = zstandard.ZstdDecompressor().decompressobj(), bytearray()
     try:
+        declared = zstandard.get_frame_parameters(frame)
+        require(declared.content_size == size, f"a zstd frame does not declare {size} bytes of content")
+        require(declared.dict_id == 0, "a zstd frame needs a dictionary")
         for at in range(0, len(frame), 64):
             require(not stage.eof, "bytes after the zstd frame")
             content += stage.decompress(frame[at : at + 64])
             require(len(content) <= size, f"a zstd frame holds more than {size} bytes")
     except zstandard.ZstdError:
         raise FormatError("a zstd frame is damaged") from None
-    require(stage.eof and not stage.unused_data, "a zstd frame is truncated, or bytes follow it")
-    require(len(content) == size, f"a zstd frame holds {len(content)} bytes, not {size}")
+    require(stage.eof and not stage.unused_data and len(content) == size, "a zstd frame is truncated, or bytes follow it")
     return bytes(content)
 
 
@@ -167,16 +170,16 @@ def decode_stream(reader, budget):
 
 
 def read_head(reader):
-    """Returns the seed."""
+    """Returns the seed. The checksum comes first: a newer version is not damage."""
     require(bytes(reader.take(8)) == b"\x8fGRZ\r\n\x1a\n", "not a gradz stream")
-    major, minor = reader.uint(1), reader.uint(1)
-    require(major == 1 and minor == 0, f"version {major}.{minor} is not known")
-    require(not any(reader.take(6)), "reserved bytes are not zero")
-    require(reader.uint(4) == 0, "a required feature is not known")
-    reader.take(4)  # optional features: ignored
-    seed = reader.uint(8)
+    fields = Reader(reader.take(24))
     reader.checksum(0, "HEAD")
-    return seed
+    major, minor = fields.uint(1), fields.uint(1)
+    require(major == 1 and minor == 0, f"version {major}.{minor} is not known")
+    require(not any(fields.take(6)), "reserved bytes are not zero")
+    require(fields.uint(4) == 0, "a required feature is not known")
+    fields.take(4)  # optional features: ignored
+    return fields.uint(8)
 
 
 def read_record(reader):
@@ -203,6 +206,7 @@ class Decoder:
     def __init__(self, seed, budget):
         self.seed, self.budget = seed, budget
         self.origin, self.specs, self.tensors = [], [], []
+        self.spec_texts = set()
         self.idents = set()  # (name, step, worker) of all tensors
         self.next, self.chunk = 0, 0  # the tensor and chunk whose block is due
         self.index, self.index_count, self.previous = bytearray(), 0, 0  # entries, their number, first tensor of the last BLOCK
@@ -231,7 +235,6 @@ class Decoder:
             shared = entries.varint()
             require(shared <= len(name), f"{shared} bytes shared with an object of {len(name)}")
             name, key, value = name[:shared] + entries.text(), entries.text(), entries.text()
-            require(self.origin or (name, key) == (b"", b"format"), "the first entry of the origin is not the format")
             self.budget.spend(256 + len(name) + len(key) + len(value))
             self.origin.append((name, key, value))
 
@@ -240,17 +243,21 @@ class Decoder:
     def read_spec(self, body):
         number, text = body.varint(), bytes(body.rest())
         require(number == len(self.specs), f"spec {number} where {len(self.specs)} is due")
-        self.budget.spend((1 << 18) + 256 * len(text))  # its table, and its parts as objects
+        require(text not in self.spec_texts, "a spec is there twice")
+        self.budget.spend(1 << 14)  # its table, and what it is as objects
         self.specs.append(parse_spec(text))
+        self.spec_texts.add(text)
 
     # ---- 5. TENSORS ----
 
     def read_tensors(self, body):
         require(self.due() is None, "TENSORS before all blocks of the ones before")
-        count, name = body.varint(), b""
+        count, name, elements = body.varint(), b"", 0
         require(1 <= count <= 4096, f"{count} tensors in a record")
         for _ in range(count):
+            require(elements < 1 << 18, f"a header after {elements} elements")
             tensor = self.read_header(body, name)
+            elements += tensor.count
             name, ident = tensor.name, (tensor.name, tensor.step, tensor.worker)
             require(ident not in self.idents, f"tensor {name[:80]!r} of step {tensor.step}, worker {tensor.worker} is there twice")
             self.idents.add(ident)
@@ -314,6 +321,7 @@ class Decoder:
 
     def read_index(self, body, before):
         """The contents follow from the records, byte for byte: each value has one spelling."""
+        require(self.tensors, "a stream without tensors")
         require(self.due() is None, "INDEX before all blocks")
         size = body.varint()
         require(size <= 16 + 4 * before, f"an index of {size} bytes is too long")
@@ -420,13 +428,12 @@ def check_scales(patterns):
 
 # ---- 4 and 8. Specs and their quantizers ----
 
-VALUE = r"(?:[A-Za-z0-9._/-]|%[0-9A-Fa-f]{2})*"
-STAGE = rf"[a-z0-9_]+(?::[a-z0-9_]+={VALUE}(?:,[a-z0-9_]+={VALUE})*)?"
-DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e-?[0-9]+)?"
-KEYS = {  # of a quantizer, all but norm and rounding, which do not concern decoders
-    "none": set(), "fp16": set(), "bf16": set(), "nuqsgd": {"bits", "s", "p", "zero", "bucket"},
-    "qsgd": {"bits", "s", "bucket"}, "qsgdinf": {"bits", "s", "bucket"},
-}  # fmt: skip
+SPEC_TEXT = re.compile(
+    r"(?P<name>none|fp16|bf16|nuqsgd|qsgd|qsgdinf)"
+    r"(?::(?:bits=(?P<bits>[1-8])|s=(?P<s>0|[1-9][0-9]{0,2}))(?:,p=(?P<p>0\.[0-9]{1,20}|[1-9](?:\.[0-9]{1,17})?e-[0-9]{2,3}))?,norm=(?P<norm>l2|linf)"
+    r",bucket=(?P<bucket>tensor|[1-9][0-9]{0,12}),rounding=(?:stochastic|nearest)(?:,zero=(?P<zero>yes|no))?)?"
+    r"\+(?:fixed|elias:code=(?:omega|gamma|delta)|zstd:level=(?:[1-9]|1[0-9]))"
+)
 
 
 class Spec(NamedTuple):
@@ -441,49 +448,53 @@ class Spec(NamedTuple):
 
 def parse_spec(raw):
     text = raw.decode("latin-1")
-    require(re.fullmatch(rf"{STAGE}(?:\+{STAGE})*", text), f"malformed spec {raw[:200]!r}")
-    name, _, pairs = text.split("+")[0].partition(":")
-    pairs = [pair.split("=") for pair in pairs.split(",") if pair]
-    keys = dict(pairs)
-    with error_at(f"spec {text[:200]}"):
-        require(name in KEYS, "unknown quantizer")
-        require(len(keys) == len(pairs), "a key is there twice")
-        require(set(keys) <= KEYS[name] | {"norm", "rounding"}, "unknown key")
-        if name == "none":
-            return Spec(text, name, CHUNK)
-        return Spec(text, name, 512, 1 << 16) if name in ("fp16", "bf16") else table_spec(text, name, keys)
+    with error_at(f"spec {text[:200]!r}"):
+        spec = SPEC_TEXT.fullmatch(text)
+        require(spec, "not in canonical form, or not known")
+        name, has_keys = spec["name"], spec["norm"] is not None
+        require(has_keys == ("qsgd" in name), "keys of another quantizer")
+        if not has_keys:
+            return Spec(text, name, CHUNK) if name == "none" else Spec(text, name, 512, 1 << 16)
+        for key in "p", "zero":
+            require((spec[key] is not None) == (name == "nuqsgd"), f"{key} is missing, or a key of another quantizer")
+        require(name != "qsgdinf" or spec["norm"] == "linf", "norm is not linf")
+        bucket = 0 if spec["bucket"] == "tensor" else int(spec["bucket"])
+        require(bucket <= 1 << 40, f"bucket {bucket} is too large")
+        return Spec(text, name, bucket, *tables(name, spec))
 
 
-def table_spec(text, name, keys):
-    """The number of magnitudes, the levels, ascending, and D."""
-    signed = keys.get("zero") == "no"
-    bucket = 0 if keys.get("bucket") == "tensor" else whole(keys, "bucket", (1 << 63) - 1)
-    require(("bits" in keys) != ("s" in keys), "one of bits and s is needed")
-    require(name != "nuqsgd" or keys.get("zero") in ("yes", "no"), "zero is neither yes nor no")
-    require(not signed or "bits" in keys, "zero=no needs bits")
-    m = whole(keys, "s", 32767) + (name == "nuqsgd") if "s" in keys else 2 ** (whole(keys, "bits", 16) - 1) - (not signed)
-    alphabet = 2 * m + (not signed)
-    require(m >= 1 and alphabet <= 1 << 16, f"{m} magnitudes")
+def tables(name, spec):
+    """The alphabet, D, the number of magnitudes, and whether D is signed."""
+    signed = spec["zero"] == "no"
+    if spec["bits"]:
+        m = 2 ** (int(spec["bits"]) - 1) - (not signed)
+    else:
+        require(not signed, "zero=no needs bits")
+        m = int(spec["s"]) + (name == "nuqsgd")
+    require(1 <= m <= 255, f"{m} magnitudes")
     if name == "nuqsgd":
-        levels = powers(keys.get("p", ""), m)[::-1]
+        levels = powers(spec["p"], m)[::-1]
     else:
         levels = np.arange(1, m + 1, dtype=np.float32) / np.float32(m)  # one rounding: both are exact
+    require((np.diff(levels) > 0).all() and levels[0] >= np.float32(2**-126), "levels that are equal, or not normal")
     if signed:
-        return Spec(text, name, bucket, alphabet, np.concatenate([-levels[::-1], levels]), m, True)
-    table = np.zeros(alphabet, np.float32)
+        return 2 * m, np.concatenate([-levels[::-1], levels]), m, True
+    table = np.zeros(2 * m + 1, np.float32)
     table[1::2], table[2::2] = levels, -levels
-    return Spec(text, name, bucket, alphabet, table, m)
+    return 2 * m + 1, table, m, False
 
 
-def whole(keys, key, highest):
-    text = keys.get(key, "")
-    require(re.fullmatch(r"[1-9][0-9]{0,18}", text) and int(text) <= highest, f"{key} is not a whole number in 1 … {highest}")
-    return int(text)
+def shortest(number):
+    """The digits that float() needs at least, as 0.00ddd or as d.dde-NN, the first where both are as long."""
+    digits, exponent = "".join(map(str, Decimal(repr(number)).as_tuple().digits)).rstrip("0"), Decimal(repr(number)).adjusted()
+    plain = "0." + "0" * (-exponent - 1) + digits
+    scientific = f"{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}e-{-exponent:02}"
+    return min(plain, scientific, key=len)
 
 
 def powers(text, count):
     """fl32(P_j) for j = 0 … count − 1: running products in binary64, one after the other."""
-    require(re.fullmatch(DECIMAL, text) and 0 < float(text) < 1, "p is not a number between 0 and 1")
+    require(0 < float(text) < 1 and text == shortest(float(text)), "p is not between 0 and 1, or not in its shortest spelling")
     factors = np.full(count, float(text))  # float() rounds decimal text to the nearest binary64
     factors[0] = 1
     with np.errstate(under="ignore"):
@@ -632,6 +643,11 @@ def visible(name):
     return "".join(chr(byte) if 33 <= byte <= 126 and byte != 92 else f"\\x{byte:02x}" for byte in name)
 
 
+def describe(tensor):
+    shape, digest = f"[{','.join(map(str, tensor.shape))}]", f"{xxh3(tensor.values.tobytes()):016x}"
+    return "\t".join([visible(tensor.name), tensor.dtype, shape, tensor.spec, digest, str(tensor.step), str(tensor.worker)])
+
+
 def save(path, tensors):
     """An .npz with names as printed, #N appended where tensor N has one that was there before."""
     arrays = {}
@@ -653,9 +669,8 @@ def main():
     try:
         with open(arguments.file, "rb") as file:
             tensors = [tensor for stream in decode(file.read(), arguments.limit) for tensor in stream.tensors]
-        for name, dtype, step, worker, values, shape, spec in tensors:
-            digest = f"{xxh3(values.tobytes()):016x}"
-            print(visible(name), dtype, f"[{','.join(map(str, shape))}]", spec, digest, step, worker, sep="\t")
+        for tensor in tensors:
+            print(describe(tensor))
         if arguments.output:
             save(arguments.output, tensors)
     except (FormatError, OSError, MemoryError) as error:
