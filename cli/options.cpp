@@ -72,11 +72,13 @@ void add_selection_options(CLI::App& app, InputOptions& o) {
     app.add_option("--include", o.include, "only tensors whose name matches GLOB (repeatable)")
         ->type_name("GLOB")
         ->expected(1)
+        ->allow_extra_args(false)  // one a time: the next word may be a FILE
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->group(group);
     app.add_option("--exclude", o.exclude, "no tensors whose name matches GLOB (repeatable)")
         ->type_name("GLOB")
         ->expected(1)
+        ->allow_extra_args(false)  // one a time: the next word may be a FILE
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->group(group);
     app.add_option("-M,--memory", o.memory, "bytes for what must be held whole (64M, 2G)")

@@ -1,6 +1,5 @@
 #include "container/stream_check.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -23,6 +22,7 @@ bool StreamCheck::Before::operator()(std::uint64_t a, std::uint64_t b) const {
 
 void StreamCheck::start(const StreamHead& head) {
     seen_.clear();
+    texts_.clear();
     state_ = StreamState{};
     state_.head = head;
     order_ = BlockOrder();
@@ -61,7 +61,7 @@ Result<Done> StreamCheck::spec(std::span<const std::byte> body) {
                        " is due");
     GRADZ_TRY(auto text, in.text(in.left()));
     GRADZ_TRY([[maybe_unused]] const auto known, bucket_of(text, 1));
-    if (std::find(state_.specs.begin(), state_.specs.end(), text) != state_.specs.end())
+    if (!texts_.insert(text).second)
         return corrupt("spec '" + text + "' has two numbers");
     state_.specs.push_back(std::move(text));
     return Done{};

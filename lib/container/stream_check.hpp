@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 #include <span>
+#include <string>
 
 #include "container/block_order.hpp"
 #include "container/budget.hpp"
@@ -47,6 +48,7 @@ private:
     StateBudget& budget_;
     StreamState state_;
     std::set<std::uint64_t, Before> seen_{Before{&state_}};
+    std::set<std::string> texts_;  // of specs
     BlockOrder order_;
     bool past_origin_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <cstring>
 #include <memory>
 
 namespace gradz {
@@ -32,9 +33,11 @@ Result<Done> zstd_compress(std::span<const std::byte> in, int level, std::vector
 Result<Done> zstd_decompress(std::span<const std::byte> frame, std::span<std::byte> into) {
     thread_local const std::unique_ptr<ZSTD_DCtx, Free> context(ZSTD_createDCtx());
     if (!context) return Error{Errc::io, "out of memory", "zstd"};
-    // One frame only: ZSTD_decompressDCtx would accept several, or skippable ones, in a row.
+    // One frame only, and no skippable one, which passes for an empty one: ZSTD_decompressDCtx
+    // would accept any number of both in a row.
     const std::size_t whole = ZSTD_findFrameCompressedSize(frame.data(), frame.size());
-    if (ZSTD_isError(whole) || whole != frame.size() ||
+    constexpr unsigned char kMagic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    if (ZSTD_isError(whole) || whole != frame.size() || std::memcmp(frame.data(), kMagic, sizeof kMagic) != 0 ||
         ZSTD_getFrameContentSize(frame.data(), frame.size()) != into.size())
         return Error{Errc::corrupt, "not one zstd frame of " + std::to_string(into.size()) + " bytes", "zstd"};
     const std::size_t size = ZSTD_decompressDCtx(context.get(), into.data(), into.size(), frame.data(), frame.size());

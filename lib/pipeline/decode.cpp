@@ -89,6 +89,9 @@ private:
         const StreamState& state = reader_.state();
         switch (static_cast<RecordType>(next.record.type)) {
             case RecordType::spec:
+                if (auto known = schemes_.get(state.specs.back()); !known)
+                    return Error{known.error().code, known.error().what,
+                                 "record at byte " + std::to_string(next.record.offset)};
                 if (begun_) return false;
                 begun_ = true;
                 step.what = Step::What::begin;
