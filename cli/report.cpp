@@ -74,7 +74,20 @@ std::string render_rows(const std::vector<std::vector<std::string>>& rows, const
     return out;
 }
 
-std::string render_table(const Report& report, const std::vector<std::string>& shown) {
+// Steps and workers get columns where there is one to tell.
+std::vector<std::string> with_places(const Report& report, std::vector<std::string> shown) {
+    for (const char* key : {"worker", "step"}) {
+        const auto tells = [&](const Json& row) { return row.value(key, std::uint64_t{0}) != 0; };
+        const bool any = std::any_of(report.files.begin(), report.files.end(), [&](const FileReport& file) {
+            return std::any_of(file.tensors.begin(), file.tensors.end(), tells);
+        });
+        if (any && !shown.empty() && shown[0] == "name") shown.insert(shown.begin() + 1, key);
+    }
+    return shown;
+}
+
+std::string render_table(const Report& report, const std::vector<std::string>& columns) {
+    const std::vector<std::string> shown = with_places(report, columns);
     std::vector<bool> left;
     for (const auto& key : shown)
         left.push_back(key == "name" || key == "spec" || key == "dtype" || key == "shape" || key == "rule");

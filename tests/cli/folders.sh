@@ -38,3 +38,10 @@ expect_equal "$(digest other/run.grz)" "$(digest run.grz)"
 cp "$DATA/edge/npy_truncated_data.npy" run/step_000020/bad.npy
 expect_error 1 'bad\.npy' gradz compress run -f -o bad.grz --quiet
 expect_no_file bad.grz
+
+# Tables tell steps apart.
+mkdir steps_of_one
+cp "$DATA/edge/npy_one_element.npy" steps_of_one/w_step_1.npy
+cp "$DATA/edge/npy_one_element.npy" steps_of_one/w_step_2.npy
+expect_output '^name +step' gradz list steps_of_one
+expect_output '^w +2 ' gradz stats steps_of_one
