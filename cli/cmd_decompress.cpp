@@ -1,9 +1,11 @@
 // gradz decompress FILE...: streams back to tensor files.
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "command.hpp"
 #include "dump.hpp"
@@ -77,7 +79,7 @@ public:
     Target(const Plan& plan, std::string path, bool named) : plan_(plan), path_(std::move(path)), named_(named) {}
 
     Result<Done> begin(const Origin& origin) {
-        if (writer_) return Done{};  // a further stream
+        if (writer_) return further(origin);
         const std::string* from = origin.find("", "format");
         std::optional<formats::Format> format = plan_.to;
         if (const auto by_name = format_by_extension(path_); !format && named_ && by_name) format = *by_name;
@@ -130,6 +132,14 @@ public:
     std::size_t tensors() const { return from_.size(); }
 
 private:
+    // A further stream: its tensors join, what restores its file has no place beside the first one's.
+    Result<Done> further(const Origin& origin) {
+        const auto matters = [](const OriginEntry& e) { return e.key != "format" && e.key != "writer"; };
+        if (std::any_of(origin.entries.begin(), origin.entries.end(), matters) && !std::exchange(warned_, true))
+            print_warning(path_, "groups, attributes and layouts of all streams but the first are not kept");
+        return Done{};
+    }
+
     std::string renamed(formats::Format format) const {
         if (path_ == "-") return path_;
         fs::path path(path_);
@@ -142,7 +152,7 @@ private:
     std::string path_;
     bool named_;
     std::unique_ptr<formats::TensorWriter> writer_;
-    bool single_names_ = false;
+    bool single_names_ = false, warned_ = false;
     std::set<std::string> names_;
     std::vector<DType> from_;
     std::vector<float> values_;

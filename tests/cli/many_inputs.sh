@@ -63,3 +63,10 @@ gradz compress steps -o steps.grz --quiet
 expect_error 1 'tensor w: .*--to npy' gradz decompress steps.grz -o steps.npz --quiet
 expect_status 0 gradz decompress steps.grz --to npy -o unpacked --quiet
 expect_equal "$(find unpacked -type f | wc -l)" 2
+
+# What only the first of several streams can keep is told.
+gradz compress first.npy -o plain.grz --quiet
+gradz compress "$DATA/gradients/mlp_bigendian.h5" -o big.grz --quiet
+cat plain.grz big.grz >two.grz
+expect_status 0 gradz decompress two.grz -o two.npz --quiet
+expect_stderr_line 'warning: groups, attributes and layouts'
