@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <set>
-#include <utility>
 
 #include "command.hpp"
 #include "dump.hpp"
@@ -126,7 +125,12 @@ public:
         return writer_->write(tensor, first, converted_);
     }
 
-    Result<Done> commit() { return writer_->commit(); }
+    // Warnings are told here: what failed is told in one line, its error.
+    Result<Done> commit() {
+        GRADZ_TRY([[maybe_unused]] auto done, writer_->commit());
+        if (dropped_) print_warning(path_, "groups, attributes and layouts of all streams but the first are not kept");
+        return Done{};
+    }
     const std::string& path() const { return path_; }
     std::uint64_t output_bytes() const { return output_bytes_; }
     std::size_t tensors() const { return from_.size(); }
@@ -135,8 +139,7 @@ private:
     // A further stream: its tensors join, what restores its file has no place beside the first one's.
     Result<Done> further(const Origin& origin) {
         const auto matters = [](const OriginEntry& e) { return e.key != "format" && e.key != "writer"; };
-        if (std::any_of(origin.entries.begin(), origin.entries.end(), matters) && !std::exchange(warned_, true))
-            print_warning(path_, "groups, attributes and layouts of all streams but the first are not kept");
+        dropped_ = dropped_ || std::any_of(origin.entries.begin(), origin.entries.end(), matters);
         return Done{};
     }
 
@@ -152,7 +155,7 @@ private:
     std::string path_;
     bool named_;
     std::unique_ptr<formats::TensorWriter> writer_;
-    bool single_names_ = false, warned_ = false;
+    bool single_names_ = false, dropped_ = false;
     std::set<std::string> names_;
     std::vector<DType> from_;
     std::vector<float> values_;

@@ -61,8 +61,7 @@ Result<Done> StreamCheck::spec(std::span<const std::byte> body) {
                        " is due");
     GRADZ_TRY(auto text, in.text(in.left()));
     GRADZ_TRY([[maybe_unused]] const auto known, bucket_of(text, 1));
-    if (!texts_.insert(text).second)
-        return corrupt("spec '" + text + "' has two numbers");
+    if (!texts_.insert(text).second) return corrupt("spec '" + text + "' has two numbers");
     state_.specs.push_back(std::move(text));
     return Done{};
 }
