@@ -1,34 +1,19 @@
 #include "pipeline/block_encoder.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <utility>
 
 #include "core/hash.hpp"
 #include "pipeline/nonfinite.hpp"
-#include "quant/convert.hpp"
-#include "stats/measure.hpp"
 
 namespace gradz {
 namespace {
 
 constexpr std::uint16_t kFixedId = 1;
 
-kernels::PhiloxKey philox_key(std::uint64_t key) {
-    return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
-}
-
 std::uint64_t bytes_of(std::span<const PartInput> parts) {
     std::uint64_t bytes = 0;
     for (const auto& part : parts) bytes += part.bytes.size();
     return bytes;
-}
-
-// Elements of the whole bucket that holds element `first`.
-std::uint64_t bucket_length(const PartInput& part, std::uint64_t first) {
-    const std::uint64_t bucket = part.tensor->scheme->bucket(part.tensor->elements);
-    return std::min(bucket, part.tensor->elements - first / bucket * bucket);
 }
 
 const Coder& fixed_coder() {
@@ -40,7 +25,6 @@ const Coder& fixed_coder() {
 
 Result<Done> BlockEncoder::encode(std::span<const PartInput> parts, const BlockPlan& plan, NonFinite policy,
                                   StatsLevel level) {
-    if (scheme_ != parts[0].tensor->scheme.get()) bound_length_ = 0;  // the bound was another scheme's
     scheme_ = parts[0].tensor->scheme.get();
     GRADZ_TRY([[maybe_unused]] auto cleaned, apply_policy(parts, policy));
     results_.assign(parts.size(), PartResult{});
@@ -54,8 +38,7 @@ Result<Done> BlockEncoder::build(const BlockPlan& plan, StatsLevel level) {
         measure_lossless(level, false);
         return build_elements(plan);
     }
-    symbols_.clear(), escapes_.clear(), scales_.clear(), coded_.clear(), escaped_.clear();
-    for (std::size_t i = 0; i < parts_.size(); ++i) encode_part(parts_[i], level, results_[i]);
+    GRADZ_TRY([[maybe_unused]] auto quantized, quantizer_->quantize(parts_, level, block_, results_));
     GRADZ_TRY(const bool built, build_symbols(plan, bytes_of(parts_)));
     if (built) return Done{};
     results_.assign(parts_.size(), PartResult{});  // what was measured is not what will be decoded
@@ -83,94 +66,9 @@ Result<Done> BlockEncoder::apply_policy(std::span<const PartInput> parts, NonFin
     return Done{};
 }
 
-void BlockEncoder::encode_part(const PartInput& part, StatsLevel level, PartResult& result) {
-    const std::uint64_t bucket = scheme_->bucket(part.tensor->elements);
-    for_each_piece({0, part.first, part.count}, bucket,
-                   [&](std::uint64_t first, std::uint64_t count) { encode_piece(part, first, count, level, result); });
-}
-
-void BlockEncoder::encode_piece(const PartInput& part, std::uint64_t first, std::uint64_t count, StatsLevel level,
-                                PartResult& result) {
-    const Composition& quantizer = *scheme_->quantizer;
-    const DType dtype = part.tensor->info->dtype;
-    const std::size_t width = size_of(dtype);
-    const auto bytes = part.bytes.subspan((first - part.first) * width, count * width);
-    values_.resize(std::max<std::size_t>(values_.size(), count));
-    const std::span values(values_.data(), count);
-    const std::uint64_t flushed = to_float32(*scheme_->kernels, dtype, bytes, values);
-    Scale scale{1.0f, false};
-    if (!quantizer.has_scales()) scale.escaped = quantizer.cast_escapes(values, dtype);
-    else if (!part.large.empty()) scale = part.large[first / scheme_->bucket(part.tensor->elements)];
-    else scale = quantizer.scale(quantizer.norm_part(values), flushed > 0, dtype);
-    escaped_.push_back(scale.escaped);
-    if (scale.escaped) return escape(part, bytes, level, result);
-    const std::size_t begin = symbols_.size();
-    symbols_.resize(begin + count * (quantizer.alphabet() <= 256 ? 1 : 2));
-    quantizer.encode(values, first, philox_key(part.tensor->key), scale.S, symbols_.data() + begin);
-    coded_.push_back(static_cast<std::uint32_t>(count));
-    if (quantizer.has_scales()) scales_.push_back(scale.S);
-    result.scale += quantizer.has_scales() ? sizeof(float) : 0;
-    if (level == StatsLevel::none) return;
-    measure(part, first, bytes, values, std::span(symbols_).subspan(begin), scale.S, level, result.sums);
-}
-
-void BlockEncoder::measure(const PartInput& part, std::uint64_t first, std::span<const std::byte> bytes,
-                           std::span<const float> values, std::span<const std::byte> symbols, float S, StatsLevel level,
-                           Sums& sums) {
-    const DType dtype = part.tensor->info->dtype;
-    decoded_.resize(std::max(decoded_.size(), values.size()));
-    const std::span decoded(decoded_.data(), values.size());
-    // Symbols of our own making: decoding them cannot fail.
-    [[maybe_unused]] const auto done = scheme_->quantizer->decode(symbols, S, decoded);
-    if (dtype == DType::f16 || dtype == DType::bf16) {  // errors are of what the file will hold
-        rounded_.resize(std::max(rounded_.size(), bytes.size()));
-        from_float32(*scheme_->kernels, dtype, decoded, {rounded_.data(), bytes.size()});
-        to_float32(*scheme_->kernels, dtype, {rounded_.data(), bytes.size()}, decoded);
-    }
-    if (dtype == DType::f64) {
-        originals_.resize(std::max(originals_.size(), values.size()));
-        std::memcpy(originals_.data(), bytes.data(), bytes.size());
-    }
-    const std::size_t n = values.size();
-    MeasureInput in;
-    if (dtype == DType::f64) in.v64 = {originals_.data(), n};
-    else in.v32 = values;
-    in.y = decoded;
-    if (symbols.size() == n) in.symbols8 = {reinterpret_cast<const std::uint8_t*>(symbols.data()), n};
-    else in.symbols16 = {reinterpret_cast<const std::uint16_t*>(symbols.data()), n};
-    in.scale = S;
-    in.bucket = bucket_length(part, first);
-    if (in.bucket != bound_length_) bound_ = scheme_->bounds.of(bound_length_ = in.bucket);
-    in.bound = bound_;
-    measure_coded(scheme_->measure, in, level, sums);
-}
-
-void BlockEncoder::measure_exactly(const PartInput& part, std::span<const std::byte> bytes, bool escaped,
-                                   StatsLevel level, Sums& sums) {
-    const DType dtype = part.tensor->info->dtype;
-    const std::size_t n = bytes.size() / size_of(dtype);
-    if (!quantizable(dtype)) return measure_opaque(n, sums);
-    if (dtype == DType::f64) {
-        originals_.resize(std::max(originals_.size(), n));
-        std::memcpy(originals_.data(), bytes.data(), bytes.size());
-        return measure_exact(std::span<const double>(originals_.data(), n), escaped, level, sums);
-    }
-    decoded_.resize(std::max(decoded_.size(), n));
-    to_float32(*scheme_->kernels, dtype, bytes, {decoded_.data(), n});
-    measure_exact(std::span<const float>(decoded_.data(), n), escaped, level, sums);
-}
-
-void BlockEncoder::escape(const PartInput& part, std::span<const std::byte> bytes, StatsLevel level,
-                          PartResult& result) {
-    escapes_.insert(escapes_.end(), bytes.begin(), bytes.end());
-    result.output += bytes.size();
-    if (level == StatsLevel::none) return;
-    measure_exactly(part, bytes, true, level, result.sums);
-}
-
 void BlockEncoder::measure_lossless(StatsLevel level, bool count_as_escaped) {
     for (std::size_t i = 0; i < parts_.size() && level != StatsLevel::none; ++i)
-        measure_exactly(parts_[i], parts_[i].bytes, count_as_escaped, level, results_[i].sums);
+        meter_.exact(parts_[i], parts_[i].bytes, count_as_escaped, level, results_[i].sums);
 }
 
 void BlockEncoder::start(const BlockPlan& plan, std::uint8_t coding, std::uint64_t content, std::uint64_t first) {
@@ -181,19 +79,19 @@ void BlockEncoder::start(const BlockPlan& plan, std::uint8_t coding, std::uint64
 // Whether the symbols pay. The coder of the spec, or `fixed` where that is not longer.
 Result<bool> BlockEncoder::build_symbols(const BlockPlan& plan, std::uint64_t element_bytes) {
     const Composition& quantizer = *scheme_->quantizer;
-    const BlockShape shape{quantizer.kind(), quantizer.alphabet(), coded_};
-    const std::uint64_t scale_bytes = scales_.size() * sizeof(float);
+    const BlockShape shape{quantizer.kind(), quantizer.alphabet(), block_.coded};
+    const std::uint64_t scale_bytes = block_.scales.size() * sizeof(float);
     const Coder* coder = scheme_->coder.get();
     code_.clear();
-    GRADZ_TRY([[maybe_unused]] auto encoded, coder->encode(shape, symbols_, scales_, code_));
+    GRADZ_TRY([[maybe_unused]] auto encoded, coder->encode(shape, block_.symbols(), block_.scales, code_));
     const std::uint64_t fixed = fixed_bytes(shape.elements(), shape.alphabet);
     if (coder->id() != kFixedId && code_.size() >= fixed + (coder->carries_scales() ? scale_bytes : 0)) {
         coder = &fixed_coder();
         code_.clear();
-        GRADZ_TRY([[maybe_unused]] auto again, coder->encode(shape, symbols_, scales_, code_));
+        GRADZ_TRY([[maybe_unused]] auto again, coder->encode(shape, block_.symbols(), block_.scales, code_));
     }
-    const std::span scales = std::as_bytes(std::span(scales_));
-    start(plan, static_cast<std::uint8_t>(kSymbols + coder->id()), xxh3_64({scales, symbols_, escapes_}),
+    const std::span scales = std::as_bytes(std::span(block_.scales));
+    start(plan, static_cast<std::uint8_t>(kSymbols + coder->id()), xxh3_64({scales, block_.symbols(), block_.escapes}),
           plan.parts[0].tensor);
     const std::size_t sections = record_.body_size();
     ByteWriter body(record_.bytes());
@@ -209,22 +107,22 @@ Result<bool> BlockEncoder::build_symbols(const BlockPlan& plan, std::uint64_t el
 }
 
 void BlockEncoder::write_escapes(ByteWriter& body) const {
-    const auto escaped = static_cast<std::uint64_t>(std::count(escaped_.begin(), escaped_.end(), true));
+    const auto escaped = static_cast<std::uint64_t>(std::count(block_.escaped.begin(), block_.escaped.end(), true));
     body.varint(escaped);
     if (escaped == 0) return;
-    std::vector<std::byte> bitmap((escaped_.size() + 7) / 8);
-    for (std::size_t i = 0; i < escaped_.size(); ++i)
-        if (escaped_[i]) bitmap[i / 8] |= static_cast<std::byte>(1u << i % 8);
+    std::vector<std::byte> bitmap((block_.escaped.size() + 7) / 8);
+    for (std::size_t i = 0; i < block_.escaped.size(); ++i)
+        if (block_.escaped[i]) bitmap[i / 8] |= static_cast<std::byte>(1u << i % 8);
     body.bytes(bitmap);
-    body.bytes(escapes_);
+    body.bytes(block_.escapes);
 }
 
 Result<Done> BlockEncoder::build_elements(const BlockPlan& plan) {
     std::span<const std::byte> bytes = parts_[0].bytes;
     if (parts_.size() > 1) {
-        symbols_.clear();
-        for (const auto& part : parts_) symbols_.insert(symbols_.end(), part.bytes.begin(), part.bytes.end());
-        bytes = symbols_;
+        joined_.clear();
+        for (const auto& part : parts_) joined_.insert(joined_.end(), part.bytes.begin(), part.bytes.end());
+        bytes = joined_;
     }
     GRADZ_TRY([[maybe_unused]] auto encoded,
               encode_elements(bytes, size_of(parts_[0].tensor->info->dtype), scheme_->element_level, elements_));
