@@ -1,5 +1,4 @@
-// Symbols to fixed-width fields of a little-endian bit string and back, a word at a time.
-// Portable code that any target runs; the SIMD kernels must give the same bytes.
+// Symbols to fixed-width fields of a little-endian bit string and back, by the kernels.
 #pragma once
 
 #include <cstddef>

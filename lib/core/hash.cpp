@@ -1,6 +1,9 @@
 #include "core/hash.hpp"
 
 #include <xxhash.h>
+#ifdef GRADZ_XXH_DISPATCH
+#include <xxh_x86dispatch.h>  // the same functions for AVX2 and AVX-512, chosen at run time
+#endif
 
 #include <new>
 #include <vector>

@@ -5,77 +5,111 @@ namespace gradz::kernels::GRADZ_TARGET {
 // double: GCC 12 makes those half a register at a time (see Lanes::add_square).
 struct DoubleLanes {
     using D = Lanes::D;
-    using Bits = std::uint64_t;
     static constexpr int kWidth = Lanes::kBytes / sizeof(double);
 
-    GRADZ_MEMBER static D mask(D x, Bits bits) { return (D)((Lanes::V)x & bits); }
+    GRADZ_MEMBER static D magnitude(D x) { return (D)((Lanes::V)x & std::uint64_t{0x7fffffffffffffffu}); }
 #if defined(__AVX512F__)
     GRADZ_MEMBER static D load(const float* x) { return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(x)); }
-    GRADZ_MEMBER static D seen(const double* x) {
-        return _mm512_maskz_cvtps_pd(0xff, _mm512_maskz_cvtpd_ps(0xff, _mm512_loadu_pd(x)));
-    }
 #elif defined(__AVX2__)
     GRADZ_MEMBER static D load(const float* x) { return _mm256_cvtps_pd(_mm_loadu_ps(x)); }
-    GRADZ_MEMBER static D seen(const double* x) { return _mm256_cvtps_pd(_mm256_cvtpd_ps(_mm256_loadu_pd(x))); }
 #else
     GRADZ_MEMBER static D load(const float* x) { return D{x[0], x[1]}; }
-    GRADZ_MEMBER static D seen(const double* x) { return D{SingleDouble::seen(x), SingleDouble::seen(x + 1)}; }
 #endif
-    GRADZ_MEMBER static D load(const double* x) {
-        D d;
-        memcpy(&d, x, sizeof d);
-        return d;
-    }
-    GRADZ_MEMBER static D seen(const float* x) { return load(x); }
+    GRADZ_MEMBER static D load(const double* x) { return Lanes::load<D>(x); }
 };
 
-constexpr int kErrorBlock = 128;  // elements of one search
+// Expectations are added in float32 over one block: lane i mod 16, four elements each. Then
+// they go where errors are added, to doubles: lane i mod 8, each lane in index order. At the
+// end lanes are folded in halves. Orders that every target can keep.
+constexpr int kErrorBlock = 64, kFloatLanes = 16, kParts = kErrorLanes / DoubleLanes::kWidth;
 
-// Any ascending table, by binary search: steps in the outer loop and elements in the inner
-// one, so that each step is a gather and a compare for many elements at once.
+// Any ascending table: the neighbours of a whole block are looked up before.
 struct SearchedGap {
-    double lower[kErrorBlock], upper[kErrorBlock];
+    static constexpr bool kExpects = true;
+    float lower[kErrorBlock], upper[kErrorBlock];
 
-    template <class T>
-    void prepare(const T* __restrict v, std::size_t n, const Reduction& by, const LevelSearch& search) {
-        double r[kErrorBlock];
-        std::int64_t place[kErrorBlock];
-        const std::size_t count = n;
-        for (std::size_t j = 0; j < count; ++j) {
-            r[j] = reduce<SingleDouble>(SingleDouble::seen(v + j), by).r;
-            place[j] = 0;
-        }
-        for (std::int64_t step = search.reach; step > 0; step /= 2)
-            for (std::size_t j = 0; j < count; ++j) place[j] += search.keys[place[j] + step] <= r[j] ? step : 0;
-        for (std::size_t j = 0; j < count; ++j) {
-            lower[j] = search.levels[place[j]];
-            upper[j] = search.levels[place[j] + 1];
-        }
-    }
     template <class Lane>
-    GRADZ_MEMBER Gap<Lane> gap(typename Lane::D r, std::size_t j) const {
-        return {r - Lane::load(lower + j), Lane::load(upper + j) - r};
+    GRADZ_MEMBER Gap<Lane> gap(typename Lane::F r, int j) const {
+        typename Lane::F l, u;
+        memcpy(&l, lower + j, sizeof l);
+        memcpy(&u, upper + j, sizeof u);
+        return {r - l, u - r};
     }
 };
 
-template <class Rule, class T>
-GRADZ_ELEMENT void prepare(Rule&, const T*, std::size_t, const Reduction&, const LevelSearch&) {}
-template <class T>
-GRADZ_ELEMENT void prepare(SearchedGap& rule, const T* v, std::size_t n, const Reduction& by,
-                           const LevelSearch& search) {
-    rule.prepare(v, n, by, search);
+template <class Rule>
+GRADZ_ELEMENT void prepare(Rule&, const float*, const ErrorBucket&) {}
+GRADZ_ELEMENT void prepare(SearchedGap& rule, const float* __restrict seen, const ErrorBucket& in) {
+    alignas(64) float r[kErrorBlock];
+    alignas(64) std::int32_t k[kErrorBlock];
+    for (int j = 0; j < kErrorBlock; j += Lanes::kFloats) {
+        const Lanes::F inside = reduce<Lanes>(Lanes::load<Lanes::F>(seen + j), in.reduction).r;
+        memcpy(r + j, &inside, sizeof inside);
+    }
+    find<kErrorBlock>(in.table, in.top, in.uppers, r, k, rule.lower, rule.upper);
 }
 
-// One vector of elements, number j of its block.
-template <bool kFull, class Lane, class Rule, class T>
-GRADZ_ELEMENT void add_terms(ErrorTerms<Lane>& sum, const T* v, const float* y, std::size_t j, const Rule& rule,
-                             const Reduction& by) {
-    const typename Lane::D original = Lane::load(v + j), decoded = Lane::load(y + j);
-    const Reduced<Lane> reduced = reduce<Lane>(Lane::seen(v + j), by);
-    const Gap<Lane> gap = rule.template gap<Lane>(reduced.r, j);
-    add_error<Lane>(sum, original, decoded);
-    add_variance<Lane>(sum, gap, reduced.excess);
-    if (kFull) add_details<Lane>(sum, original, decoded, gap);
+// seen: the float32 values that were quantized, [kErrorBlock].
+template <bool kFull, class Rule>
+GRADZ_ELEMENT void add_expected_block(const float* seen, const Rule& rule, const Reduction& by,
+                                      ErrorTerms<DoubleLanes> (&part)[kParts]) {
+    constexpr int kVectors = kFloatLanes / Lanes::kFloats;
+    Expected<Lanes> sum[kVectors] = {};
+    for (int j = 0; j < kErrorBlock; j += kFloatLanes) {
+        GRADZ_UNROLL
+        for (int p = 0; p < kVectors; ++p) {
+            const int at = j + p * Lanes::kFloats;
+            const Reduced<Lanes> reduced = reduce<Lanes>(Lanes::load<Lanes::F>(seen + at), by);
+            add_expected<kFull, Lanes>(sum[p], rule.template gap<Lanes>(reduced.r, at), reduced.excess);
+        }
+    }
+    alignas(64) float variance[kFloatLanes], fourth[kFloatLanes];
+    GRADZ_UNROLL
+    for (int p = 0; p < kVectors; ++p) {
+        memcpy(variance + p * Lanes::kFloats, &sum[p].variance, sizeof sum[p].variance);
+        if (kFull) memcpy(fourth + p * Lanes::kFloats, &sum[p].fourth, sizeof sum[p].fourth);
+    }
+    GRADZ_UNROLL
+    for (int k = 0; k < kFloatLanes / DoubleLanes::kWidth; ++k) {
+        ErrorTerms<DoubleLanes>& to = part[k % kParts];
+        to.variance = to.variance + DoubleLanes::load(variance + k * DoubleLanes::kWidth);
+        if (kFull) to.fourth = to.fourth + DoubleLanes::load(fourth + k * DoubleLanes::kWidth);
+    }
+}
+
+template <bool kFull, bool kNorm, class T>
+GRADZ_ELEMENT void add_error_block(const T* v, const float* y, ErrorTerms<DoubleLanes> (&part)[kParts]) {
+    for (int j = 0; j < kErrorBlock; j += kErrorLanes) {
+        GRADZ_UNROLL
+        for (int p = 0; p < kParts; ++p) {
+            const int at = j + p * DoubleLanes::kWidth;
+            const DoubleLanes::D original = DoubleLanes::load(v + at);
+            if (kNorm) part[p].norm2 = part[p].norm2 + original * original;
+            add_error<kFull, DoubleLanes>(part[p], original, DoubleLanes::load(y + at));
+        }
+    }
+}
+
+// The last block, n elements of it, in the same order.
+template <bool kFull, bool kNorm, class Rule, class T>
+static void add_rest(const T* v, const float* y, const float* seen, int n, const Rule& rule, const Reduction& by,
+                     ErrorTerms<SingleDouble> (&lane)[kErrorLanes]) {
+    Expected<SingleLane> sum[kFloatLanes] = {};
+    for (int j = 0; Rule::kExpects && j < n; ++j) {
+        const Reduced<SingleLane> reduced = reduce<SingleLane>(seen[j], by);
+        add_expected<kFull, SingleLane>(sum[j % kFloatLanes], rule.template gap<SingleLane>(reduced.r, j),
+                                        reduced.excess);
+    }
+    for (int k = 0; k < kFloatLanes; ++k) {
+        lane[k % kErrorLanes].variance += static_cast<double>(sum[k].variance);
+        if (kFull) lane[k % kErrorLanes].fourth += static_cast<double>(sum[k].fourth);
+    }
+    for (int j = 0; j < n; ++j) {
+        ErrorTerms<SingleDouble>& to = lane[j % kErrorLanes];
+        const double original = SingleDouble::load(v + j);
+        if (kNorm) to.norm2 = to.norm2 + original * original;
+        add_error<kFull, SingleDouble>(to, original, SingleDouble::load(y + j));
+    }
 }
 
 GRADZ_ELEMENT ErrorTerms<SingleDouble> joined(const ErrorTerms<SingleDouble>& a, const ErrorTerms<SingleDouble>& b) {
@@ -84,23 +118,25 @@ GRADZ_ELEMENT ErrorTerms<SingleDouble> joined(const ErrorTerms<SingleDouble>& a,
             a.bias + b.bias,     a.abs1 + b.abs1,     a.worst < b.worst ? b.worst : a.worst};
 }
 
-// Element i goes to lane i mod 8, each lane in index order, lanes folded in halves: an
-// order that every target can keep.
-template <bool kFull, class Rule, class T>
+// The values that were quantized: v itself, or its float32 in `buffer`.
+GRADZ_ELEMENT const float* seen_values(const float* v, float (&)[kErrorBlock]) { return v; }
+GRADZ_ELEMENT const float* seen_values(const double* v, float (&buffer)[kErrorBlock]) {
+    for (int j = 0; j < kErrorBlock; ++j) buffer[j] = static_cast<float>(v[j]);
+    return buffer;
+}
+
+template <bool kFull, bool kNorm, class Rule, class T>
 static void sum_errors(const T* __restrict v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
-    constexpr int kParts = kErrorLanes / DoubleLanes::kWidth;
-    constexpr std::size_t kBlock = kErrorBlock;
     const float* __restrict y = in.y;
     const Reduction by = in.reduction;
+    alignas(64) float buffer[kErrorBlock];
     ErrorTerms<DoubleLanes> part[kParts] = {};
     std::size_t i = 0;
-    for (; i + kErrorLanes <= in.n; i += kErrorLanes) {
-        const std::size_t j = i % kBlock, start = i - j;
-        if (j == 0) prepare(rule, v + i, in.n - i < kBlock ? in.n - i : kBlock, by, in.search);
-        GRADZ_UNROLL
-        for (int p = 0; p < kParts; ++p)
-            add_terms<kFull, DoubleLanes>(part[p], v + start, y + start,
-                                          j + static_cast<std::size_t>(p * DoubleLanes::kWidth), rule, by);
+    for (; i + kErrorBlock <= in.n; i += kErrorBlock) {
+        const float* seen = seen_values(v + i, buffer);
+        prepare(rule, seen, in);
+        if (Rule::kExpects) add_expected_block<kFull>(seen, rule, by, part);
+        add_error_block<kFull, kNorm>(v + i, y + i, part);
     }
     ErrorTerms<SingleDouble> lane[kErrorLanes];
     GRADZ_UNROLL
@@ -110,23 +146,33 @@ static void sum_errors(const T* __restrict v, const ErrorBucket& in, Rule rule, 
             lane[p * DoubleLanes::kWidth + k] = {t.norm2[k], t.error2[k], t.variance[k], t.fourth[k], t.out2[k],
                                                  t.dot[k],   t.bias[k],   t.abs1[k],     t.worst[k]};
     }
-    if (i < in.n && i % kBlock == 0) prepare(rule, v + i, in.n - i, by, in.search);
-    for (int k = 0; i < in.n; ++i, ++k)
-        add_terms<kFull, SingleDouble>(lane[k], v + i - i % kBlock, y + i - i % kBlock, i % kBlock, rule, by);
+    if (const int left = static_cast<int>(in.n - i); left > 0) {
+        T last[kErrorBlock] = {};  // a whole block, so that it can be looked up like the others
+        memcpy(last, v + i, static_cast<std::size_t>(left) * sizeof(T));
+        const float* seen = seen_values(last, buffer);
+        prepare(rule, seen, in);
+        add_rest<kFull, kNorm>(v + i, y + i, seen, left, rule, by, lane);
+    }
     for (int width = kErrorLanes / 2; width > 0; width /= 2)
         for (int k = 0; k < width; ++k) lane[k] = joined(lane[k], lane[k + width]);
     *out = lane[0];
 }
 
-template <bool kFull, class T>
+template <bool kFull, bool kNorm, class T>
 static void sum_by_rule(const T* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
     switch (in.rule) {
-        case GapRule::doubling: return sum_errors<kFull>(v, in, DoublingGap{in.first, in.bottom}, out);
-        case GapRule::even: return sum_errors<kFull>(v, in, EvenGap{in.per_step, in.first}, out);
-        case GapRule::search: return sum_errors<kFull>(v, in, SearchedGap{}, out);
+        case GapRule::doubling: return sum_errors<kFull, kNorm>(v, in, DoublingGap{in.first, in.bottom}, out);
+        case GapRule::even: return sum_errors<kFull, kNorm>(v, in, EvenGap{in.per_step, in.first}, out);
+        case GapRule::search: return sum_errors<kFull, kNorm>(v, in, SearchedGap{}, out);
         case GapRule::none: break;
     }
-    sum_errors<kFull>(v, in, NoGap{}, out);
+    sum_errors<kFull, kNorm>(v, in, NoGap{}, out);
+}
+
+template <bool kFull, class T>
+static void sum_by_rule(const T* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
+    if (in.has_norm2) sum_by_rule<kFull, false>(v, in, out);
+    else sum_by_rule<kFull, true>(v, in, out);
 }
 
 static void errors_f32(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
@@ -135,6 +181,7 @@ static void errors_f32(const float* v, const ErrorBucket& in, ErrorTerms<SingleD
 static void errors_f64(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
     sum_by_rule<false>(v, in, out);
 }
+
 // Counts in 32 bits, as wide as the floats, so that vectors stay whole.
 static void count_span(const float* __restrict v, const float* __restrict y, std::size_t n, ErrorCounts* counts) {
     std::int32_t zeros_in = 0, zeros_out = 0, agreements = 0;

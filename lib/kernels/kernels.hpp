@@ -31,23 +31,6 @@ enum class GapRule : std::uint8_t {
     search,    // any table
 };
 
-struct LevelSearch {
-    const double* levels;  // ascending: all that r may lie between
-    const double* keys;    // the same without the last, +infinity from there on; [2 reach]
-    std::int64_t reach;    // a power of two with 2 reach >= number of levels - 1; 0: one gap
-};
-
-// What the sums over one bucket need beside the original values.
-struct ErrorBucket {
-    const float* y;  // [n] decoded, finite
-    std::size_t n;
-    GapRule rule;
-    Reduction reduction;
-    double first, bottom;  // doubling: l_1 and the neighbour below it; even: first is the step
-    double per_step;       // even: 1 / step
-    LevelSearch search;    // search only
-};
-
 struct ErrorCounts {
     std::int64_t zeros_in, zeros_out;  // v = 0, y = 0
     std::int64_t agreements;           // neither is 0, and they have the same sign
@@ -71,6 +54,20 @@ struct TableView {
     const float* weights;       // [kMaxLevels]: of table_step
     const std::uint8_t* start;  // [cells], signed tables [2 cells]
     std::int32_t shift, low, cells, reach;
+};
+
+// What the sums over one bucket need beside the original values.
+struct ErrorBucket {
+    const float* y;  // [n] decoded, finite
+    std::size_t n;
+    GapRule rule;
+    Reduction reduction;
+    float first, bottom;  // doubling: l_1 and the neighbour below it; even: first is the step
+    float per_step;       // even: 1 / step
+    TableView table;      // search only
+    const float* uppers;  // [kMaxLevels]: the neighbour above each level, the last one's own value
+    std::int32_t top;     // index of the last level
+    bool has_norm2;       // the caller knows it: that of the result is 0
 };
 
 // What elements are rounded onto, and how. Symbols: see signed_symbol for magnitudes; the
@@ -116,7 +113,7 @@ struct Kernels {
     void (*f64_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
 
     // Errors. Of the bucket's original values v [n], finite: norm2, error2, variance. details_*: all
-    // terms, those three with the same bits.
+    // terms, those three with the same bits. float64 was quantized as its float32 values.
     void (*errors_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
     void (*errors_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
     void (*details_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);

@@ -113,14 +113,58 @@ static void unpack8(const std::uint8_t* __restrict bits, std::size_t n, int widt
     unpack_each<std::uint8_t>(bits + count * stride, n - 8 * count, width, symbols + 8 * count);
 }
 
-static void pack16(const std::uint8_t* symbols, std::size_t n, int width, std::uint8_t* bits) {
-    if (width == 16) copy(bits, symbols, 2 * n);
-    else pack_each<std::uint16_t>(symbols, n, width, bits);
+// Eight symbols of 16 bits, `width` = 9 .. 15 of them used: two words of four, 4 width = 36 ..
+// 60 bits each, which then close up to 8 width bits.
+struct WideOctet {
+    std::uint64_t pairs, fours;
+    int width;
+
+    GRADZ_MEMBER explicit WideOctet(int w)
+        : pairs(((std::uint64_t{1} << w) - 1) * 0x0000000100000001u),
+          fours((std::uint64_t{1} << 2 * w) - 1),
+          width(w) {}
+    GRADZ_MEMBER std::uint64_t close_four(std::uint64_t v) const {
+        v = (v & pairs) | (v >> (16 - width) & pairs << width);
+        return (v & fours) | (v >> (32 - 2 * width) & fours << 2 * width);
+    }
+    GRADZ_MEMBER std::uint64_t open_four(std::uint64_t v) const {
+        v = (v & fours) | (v & fours << 2 * width) << (32 - 2 * width);
+        return (v & pairs) | (v & pairs << width) << (16 - width);
+    }
+};
+
+// Each moves sixteen bytes of the string, of which `width` are its own.
+static std::size_t wide_octets(std::size_t n, int width) {
+    const std::size_t bytes = n / 8 * static_cast<std::size_t>(width);
+    return bytes < 16 ? 0 : (bytes - 16) / static_cast<std::size_t>(width) + 1;
 }
 
-static void unpack16(const std::uint8_t* bits, std::size_t n, int width, std::uint8_t* symbols) {
-    if (width == 16) copy(symbols, bits, 2 * n);
-    else unpack_each<std::uint16_t>(bits, n, width, symbols);
+static void pack16(const std::uint8_t* __restrict symbols, std::size_t n, int width, std::uint8_t* __restrict bits) {
+    if (width == 16) return copy(bits, symbols, 2 * n);
+    const WideOctet octet(width);
+    const std::size_t count = width > 8 ? wide_octets(n, width) : 0, stride = static_cast<std::size_t>(width);
+    for (std::size_t g = 0; g < count; ++g) {
+        std::uint64_t v[2];
+        memcpy(v, symbols + 16 * g, sizeof v);
+        const std::uint64_t low = octet.close_four(v[0]), high = octet.close_four(v[1]);
+        v[0] = low | high << 4 * width, v[1] = high >> (64 - 4 * width);
+        memcpy(bits + g * stride, v, sizeof v);
+    }
+    pack_each<std::uint16_t>(symbols + 16 * count, n - 8 * count, width, bits + count * stride);
+}
+
+static void unpack16(const std::uint8_t* __restrict bits, std::size_t n, int width, std::uint8_t* __restrict symbols) {
+    if (width == 16) return copy(symbols, bits, 2 * n);
+    const WideOctet octet(width);
+    const std::size_t count = width > 8 ? wide_octets(n, width) : 0, stride = static_cast<std::size_t>(width);
+    for (std::size_t g = 0; g < count; ++g) {
+        std::uint64_t v[2];
+        memcpy(v, bits + g * stride, sizeof v);
+        v[1] = octet.open_four(v[1] << (64 - 4 * width) | v[0] >> 4 * width);
+        v[0] = octet.open_four(v[0]);
+        memcpy(symbols + 16 * g, v, sizeof v);
+    }
+    unpack_each<std::uint16_t>(bits + count * stride, n - 8 * count, width, symbols + 16 * count);
 }
 
 }  // namespace gradz::kernels::GRADZ_TARGET

@@ -10,40 +10,54 @@ namespace gradz::kernels {
 
 // Between level k and k + 1, round up iff (h, l) < (hi, lo) in lexicographic order, h and l
 // being the element's random halves: with probability (2^16 hi + lo) / 2^32.
-struct Step {
-    std::int32_t k, hi, lo;
+template <class Lane>
+struct Steps {
+    typename Lane::I k, hi, lo;
 };
+using Step = Steps<SingleLane>;
 
 GRADZ_ELEMENT std::int32_t rounds_up(Step step, std::int32_t h, std::int32_t l) {
     return (h < step.hi) | ((h == step.hi) & (l < step.lo));
 }
 
 // To the nearest level, halves to the even k: the same test with u = 2^31 - (k odd) in the
-// place of the random bits, an l of -1 standing for (0x7fff, 0xffff).
-GRADZ_ELEMENT std::int32_t rounds_to_nearest(Step step) { return rounds_up(step, 0x8000, -(step.k & 1)); }
+// place of the random bits, an l of -1 standing for (0x7fff, 0xffff). 1 or 0.
+template <class Lane = SingleLane>
+GRADZ_ELEMENT typename Lane::I rounds_to_nearest(const Steps<Lane>& step) {
+    using I = typename Lane::I;
+    const I half = I{} + 0x8000, l = -(step.k & 1);
+    return -(Lane::less(half, step.hi) | (Lane::equal(half, step.hi) & Lane::less(l, step.lo)));
+}
 
 // f in [0, 1) to 16 + 16 bits, exactly: scaling by 2^16 and taking the fraction are exact.
-GRADZ_ELEMENT Step split(std::int32_t k, float f) {
-    const float g = f * 65536.0f;
-    const std::int32_t hi = static_cast<std::int32_t>(g);
-    return {k, hi, static_cast<std::int32_t>((g - static_cast<float>(hi)) * 65536.0f)};
+template <class Lane = SingleLane>
+GRADZ_ELEMENT Steps<Lane> split(typename Lane::I k, typename Lane::F f) {
+    const typename Lane::F g = f * 65536.0f;
+    const typename Lane::I hi = Lane::whole(g);
+    return {k, hi, Lane::whole((g - Lane::value(hi)) * 65536.0f)};
 }
 
 // Non-negative floats order like their bits. As integers since GCC turns that into one
 // instruction, but a float minimum into branches and those into half a dozen blends.
-GRADZ_ELEMENT float min_positive(float a, float b) {
-    return from_bits(to_bits(a) < to_bits(b) ? to_bits(a) : to_bits(b));
+template <class Lane = SingleLane>
+GRADZ_ELEMENT typename Lane::F min_positive(typename Lane::F a, float b) {
+    using I = typename Lane::I;
+    const I left = Lane::bits(a), right = I{} + to_bits(b);
+    return Lane::floats(left < right ? left : right);
 }
 
 // |x| / S, capped at the last level: the rounded S may be below |x|. S is normal and
 // positive. Subnormal x is fine; a subnormal S is not, the caller has stored such a bucket raw.
-GRADZ_ELEMENT float scaled(float x, float S, float top = 1.0f) {
-    return min_positive(from_bits(to_bits(x) & 0x7fffffff) / S, top);
+template <class Lane = SingleLane>
+GRADZ_ELEMENT typename Lane::F scaled(typename Lane::F x, float S, float top = 1.0f) {
+    return min_positive<Lane>(Lane::floats(Lane::bits(x) & 0x7fffffff) / S, top);
 }
 
 // x / S, capped at -top and top: division rounds alike on both sides of zero.
-GRADZ_ELEMENT float scaled_signed(float x, float S, float top) {
-    return from_bits((to_bits(x) & static_cast<std::int32_t>(0x80000000u)) | to_bits(scaled(x, S, top)));
+template <class Lane = SingleLane>
+GRADZ_ELEMENT typename Lane::F scaled_signed(typename Lane::F x, float S, float top) {
+    const typename Lane::I sign = Lane::bits(x) & static_cast<std::int32_t>(0x80000000u);
+    return Lane::floats(sign | Lane::bits(scaled<Lane>(x, S, top)));
 }
 
 // Levels 0 and 2^(k - m), k = 1..m, 1 <= m <= 127 (NUQSGD with p = 1/2, Ramezani-Kebrya et
@@ -54,11 +68,13 @@ struct ExponentialHalf {
     std::int32_t m;
     float factor;  // 2^(m - 1)
 
-    GRADZ_MEMBER Step operator()(float r) const {
-        const std::int32_t rb = to_bits(r), k = (rb >> 23) - 127 + m, mantissa = rb & 0x7fffff;
-        const Step bottom = split(0, min_positive(r * factor, 0x1.fffffep-1f));
-        const bool above = k > 0;
-        return {above ? k : 0, above ? mantissa >> 7 : bottom.hi, above ? (mantissa & 0x7f) << 9 : bottom.lo};
+    template <class Lane = SingleLane>
+    GRADZ_MEMBER Steps<Lane> operator()(typename Lane::F r) const {
+        using I = typename Lane::I;
+        const I rb = Lane::bits(r), k = (rb >> 23) - (127 - m), zero = {};
+        const Steps<Lane> bottom = split<Lane>(zero, r * factor);
+        const auto above = k > zero;
+        return {above ? k : zero, above ? rb >> 7 & 0xffff : bottom.hi, above ? (rb & 0x7f) << 9 : bottom.lo};
     }
 };
 
@@ -67,18 +83,21 @@ struct ExponentialHalf {
 struct Uniform {
     float m;
 
-    GRADZ_MEMBER Step operator()(float r) const {
-        const float q = r * m;
-        const std::int32_t k = static_cast<std::int32_t>(q);
-        return split(k, q - static_cast<float>(k));
+    template <class Lane = SingleLane>
+    GRADZ_MEMBER Steps<Lane> operator()(typename Lane::F r) const {
+        const typename Lane::F q = r * m;
+        const typename Lane::I k = Lane::whole(q);
+        return split<Lane>(k, q - Lane::value(k));
     }
 };
 
 // Any strictly increasing levels. k is the largest with levels[k] <= r, level that level,
 // weight = fl32(1 / (levels[k + 1] - levels[k])), or 0 at the top, where r = level. Two
 // rounded operations after that of r; they may reach 1, which no threshold expresses.
-GRADZ_ELEMENT Step table_step(std::int32_t k, float r, float level, float weight) {
-    return split(k, min_positive((r - level) * weight, 0x1.fffffep-1f));
+template <class Lane = SingleLane>
+GRADZ_ELEMENT Steps<Lane> table_step(typename Lane::I k, typename Lane::F r, typename Lane::F level,
+                                     typename Lane::F weight) {
+    return split<Lane>(k, min_positive<Lane>((r - level) * weight, 0x1.fffffep-1f));
 }
 
 // The cell of r, |r| <= the last level: see TableView.
@@ -95,9 +114,11 @@ GRADZ_ELEMENT std::int32_t find_level(const TableView& table, float r) {
 }
 
 // 0 for level 0, else 2 k - 1 for +level k and 2 k for -level k.
-GRADZ_ELEMENT std::int32_t signed_symbol(float x, std::int32_t level) {
-    const std::int32_t symbol = 2 * level - 1 - (to_bits(x) >> 31);
-    return symbol > 0 ? symbol : 0;
+template <class Lane = SingleLane>
+GRADZ_ELEMENT typename Lane::I signed_symbol(typename Lane::F x, typename Lane::I level) {
+    using I = typename Lane::I;
+    const I symbol = level + level - 1 - (Lane::bits(x) >> 31), zero = {};
+    return symbol > zero ? symbol : zero;
 }
 
 }  // namespace gradz::kernels

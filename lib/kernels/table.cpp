@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 
 #include "kernels/element.hpp"
@@ -20,8 +21,10 @@ LevelTable::LevelTable(std::span<const float> levels)
     for (std::size_t k = 0; k + 1 < levels.size(); ++k)
         weights_[k] = static_cast<float>(1 / (static_cast<double>(levels[k + 1]) - static_cast<double>(levels[k])));
     // The finest cells that are few enough; levels of one ratio p then have one each.
-    const float least = *std::upper_bound(levels.begin(), levels.end(), 0.0f);
-    const std::int32_t first = to_bits(least), last = to_bits(levels.back());
+    std::int32_t first = to_bits(std::numeric_limits<float>::max());
+    for (const float level : levels)
+        if (level != 0) first = std::min(first, to_bits(std::abs(level)));
+    const std::int32_t last = to_bits(std::max(-levels.front(), levels.back()));
     while ((last >> shift_) - (first >> shift_) >= kMaxCells) ++shift_;
     low_ = first >> shift_;
     cells_ = (last >> shift_) - low_ + 1;

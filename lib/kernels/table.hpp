@@ -10,8 +10,8 @@ namespace gradz::kernels {
 
 class LevelTable {
 public:
-    // Magnitudes, levels[0] = 0, or a signed table that is its own negative. Precondition:
-    // 2..kMaxLevels levels, strictly increasing, all non-zero ones normal.
+    // Magnitudes, levels[0] = 0, or a signed table. Precondition: 2..kMaxLevels levels, strictly
+    // increasing, all non-zero ones normal.
     explicit LevelTable(std::span<const float> levels);
 
     TableView view() const {  // of this object, which outlives it; moving keeps it valid

@@ -24,8 +24,8 @@ const BucketBound& BlockMeter::bound(const Scheme& scheme, std::uint64_t length)
 }
 
 void BlockMeter::coded(const PartInput& part, std::uint64_t first, std::span<const std::byte> bytes,
-                       std::span<const float> values, std::span<const std::byte> symbols, float S, StatsLevel level,
-                       Sums& sums) {
+                       std::span<const float> values, std::span<const std::byte> symbols, float S,
+                       std::optional<double> norm2, StatsLevel level, Sums& sums) {
     if (level == StatsLevel::none) return;
     const Scheme& scheme = *part.tensor->scheme;
     const DType dtype = part.tensor->info->dtype;
@@ -50,6 +50,7 @@ void BlockMeter::coded(const PartInput& part, std::uint64_t first, std::span<con
     if (symbols.size() == n) in.symbols8 = {reinterpret_cast<const std::uint8_t*>(symbols.data()), n};
     else in.symbols16 = {reinterpret_cast<const std::uint16_t*>(symbols.data()), n};
     in.scale = S;
+    in.norm2 = norm2;
     in.bucket = bucket_length(part, first);
     in.bound = bound(scheme, in.bucket);
     measure_coded(scheme.measure, in, level, sums);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,10 +15,11 @@ namespace gradz {
 class BlockMeter {
 public:
     // A piece that was coded: elements [first, first + n) of the tensor. bytes: the elements as they
-    // are; values: the same as float32, [n]; symbols: [n] of the quantizer; S: as stored.
+    // are; values: the same as float32, [n]; symbols: [n] of the quantizer; S: as stored;
+    // norm2: the sum of squares of `values` where it is known.
     void coded(const PartInput& part, std::uint64_t first, std::span<const std::byte> bytes,
-               std::span<const float> values, std::span<const std::byte> symbols, float S, StatsLevel level,
-               Sums& sums);
+               std::span<const float> values, std::span<const std::byte> symbols, float S, std::optional<double> norm2,
+               StatsLevel level, Sums& sums);
 
     // Elements that come back bit for bit; escaped: since the scheme could not represent them.
     void exact(const PartInput& part, std::span<const std::byte> bytes, bool escaped, StatsLevel level, Sums& sums);

@@ -1,10 +1,8 @@
 #include "stats/level_table.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 namespace gradz {
 namespace {
@@ -45,7 +43,7 @@ LevelTable::LevelTable(std::span<const float> levels, SymbolKind kind) {
         levels_.assign(levels.begin(), levels.end());
         has_zero_ = std::find(levels.begin(), levels.end(), 0.0f) != levels.end();
     }
-    make_keys();
+    if (spacing_ == Spacing::any) make_search();
 }
 
 void LevelTable::fold(std::span<const float> upper) {
@@ -60,9 +58,12 @@ void LevelTable::fold(std::span<const float> upper) {
     levels_.insert(levels_.end(), magnitudes_.begin(), magnitudes_.end());
 }
 
-void LevelTable::make_keys() {
-    keys_.assign(levels_.begin(), levels_.end() - 1);
-    keys_.resize(std::bit_ceil(keys_.size()), std::numeric_limits<double>::infinity());
+void LevelTable::make_search() {
+    const std::vector<float> levels(levels_.begin(), levels_.end());
+    if (levels.size() < 2) return;
+    search_.emplace(levels);
+    uppers_.assign(kernels::kMaxLevels, levels.back());
+    std::copy(levels.begin() + 1, levels.end(), uppers_.begin());
 }
 
 kernels::ErrorBucket LevelTable::bucket(float scale, float offset) const {
@@ -70,22 +71,26 @@ kernels::ErrorBucket LevelTable::bucket(float scale, float offset) const {
     if (empty()) return b;
     const bool folded = !magnitudes_.empty();
     const double m = static_cast<double>(magnitudes_.size()), top = levels_.back();
-    b.reduction = {1.0 / static_cast<double>(scale), offset, folded ? 0.0 : levels_.front(), top,
-                   folded ? kernels::kMagnitude : ~std::uint64_t{0}};
+    b.reduction = {scale, offset, folded ? 0.0f : static_cast<float>(levels_.front()), static_cast<float>(top),
+                   folded ? 0x7fffffff : -1};
     switch (spacing_) {
         case Spacing::doubling:
             b.rule = kernels::GapRule::doubling;
-            b.first = magnitudes_.front();
-            b.bottom = levels_.front();
+            b.first = static_cast<float>(magnitudes_.front());
+            b.bottom = static_cast<float>(levels_.front());
             break;
         case Spacing::even:
             b.rule = kernels::GapRule::even;
-            b.first = top / m;
-            b.per_step = m / top;
+            b.first = static_cast<float>(top / m);
+            b.per_step = static_cast<float>(m / top);
             break;
-        case Spacing::any: b.rule = kernels::GapRule::search; break;
+        case Spacing::any:
+            b.rule = kernels::GapRule::search;
+            b.table = search_->view();
+            b.uppers = uppers_.data();
+            b.top = static_cast<std::int32_t>(levels_.size()) - 1;
+            break;
     }
-    b.search = {levels_.data(), keys_.data(), static_cast<std::int64_t>(keys_.size() / 2)};
     return b;
 }
 

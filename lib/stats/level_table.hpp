@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/symbols.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/table.hpp"
 
 namespace gradz {
 
@@ -37,15 +38,17 @@ public:
     // For even spacing k / m and not its float32.
     std::span<const double> levels() const { return levels_; }
 
-    // rule, reduction.low, top and mask, first, bottom, per_step and search; pointers are
-    // into this object. scale: S, normal and positive.
+    // All but y, n and has_norm2; pointers are into this object, or into what it was moved to. scale: S, normal and
+    // positive.
     kernels::ErrorBucket bucket(float scale, float offset) const;
 
 private:
     void fold(std::span<const float> upper);  // l_1 .. l_m, has_zero_ is set
-    void make_keys();
+    void make_search();
 
-    std::vector<double> magnitudes_, levels_, keys_;
+    std::vector<double> magnitudes_, levels_;
+    std::optional<kernels::LevelTable> search_;  // any spacing: levels_ in float32
+    std::vector<float> uppers_;                  // the neighbour above each
     bool has_zero_ = true;
     Spacing spacing_ = Spacing::any;
 };

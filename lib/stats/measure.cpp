@@ -99,15 +99,17 @@ void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::sp
     ErrorBucket b = expected && in.scale != 0 ? scheme.levels.bucket(in.scale, in.offset) : ErrorBucket{};
     b.y = y.data();
     b.n = v.size();
+    b.has_norm2 = in.norm2.has_value() && v.size() == in.v32.size();
     ErrorTerms<SingleDouble> terms;
     ErrorCounts counts{};
     if (full) run(*scheme.kernels, v, b, &terms, &counts);
     else run(*scheme.kernels, v, b, &terms);
     const double scale2 = static_cast<double>(in.scale) * static_cast<double>(in.scale);
-    sums.norm2 += terms.norm2;
+    const double norm2 = b.has_norm2 ? *in.norm2 : terms.norm2;
+    sums.norm2 += norm2;
     sums.error2 += terms.error2;
     sums.variance += scale2 * terms.variance;
-    if (in.bound.variance) sums.variance_bound += *in.bound.variance * terms.norm2;
+    if (in.bound.variance) sums.variance_bound += *in.bound.variance * norm2;
     if (full) add_details(terms, counts, v.size(), scale2, sums);
 }
 
@@ -129,7 +131,7 @@ void measure_values(const MeasureScheme& scheme, const MeasureInput& in, std::sp
     sums.coded += v.size();
     sums.flushed += count_flushed(v);
     if (level == StatsLevel::none) return;
-    const bool clean = all_finite(*scheme.kernels, v);
+    const bool clean = (in.norm2 && finite(*in.norm2)) || all_finite(*scheme.kernels, v);
     sums.measured += v.size();
     if (!clean) sums.nonfinite += count_nonfinite(v);
     if (scheme.stochastic && !scheme.levels.empty()) sums.expected += v.size();

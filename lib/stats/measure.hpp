@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "stats/bounds.hpp"
@@ -29,8 +30,9 @@ struct MeasureInput {
     // Empty (not counted), or one of the two is [n]; all below the alphabet.
     std::span<const std::uint8_t> symbols8 = {};
     std::span<const std::uint16_t> symbols16 = {};
-    float scale = 0;   // S as stored: normal and positive, or 0 where nothing can be lost
-    float offset = 0;  // o as stored: v - o was scaled
+    float scale = 0;                   // S as stored: normal and positive, or 0 where nothing can be lost
+    float offset = 0;                  // o as stored: v - o was scaled
+    std::optional<double> norm2 = {};  // sum of squares of v32, where it is known already
     // Of the whole bucket, `bucket` elements long.
     BucketBound bound = {};
     std::uint64_t bucket = 0;  // 0: n
