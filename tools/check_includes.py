@@ -39,7 +39,7 @@ EXCEPTIONS = [
 LIBRARIES = [
     (r"(hdf5|hdf5_hl|H5\w+)\.h", r"(tests/)?formats/hdf5_[^/]*|plugins/hdf5/.*"),
     (r"zstd(_errors)?\.h|zdict\.h", r"lib/core/zstd\.cpp"),
-    (r"xxhash\.h|xxh3\.h", r"lib/core/hash\.cpp"),
+    (r"xxhash\.h|xxh3\.h|xxh_x86dispatch\.h", r"lib/core/hash\.cpp"),
     (r"zlib\.h", r"(tests/)?formats/.*"),
     (r"nlohmann/.*", r"(formats|cli|tests)/.*"),
     (r"CLI/.*", r"cli/.*"),

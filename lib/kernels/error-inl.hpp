@@ -25,7 +25,6 @@ constexpr int kErrorBlock = 64, kFloatLanes = 16, kParts = kErrorLanes / DoubleL
 
 // Any ascending table: the neighbours of a whole block are looked up before.
 struct SearchedGap {
-    static constexpr bool kExpects = true;
     float lower[kErrorBlock], upper[kErrorBlock];
 
     template <class Lane>
@@ -36,6 +35,11 @@ struct SearchedGap {
         return {r - l, u - r};
     }
 };
+
+template <class Rule>
+constexpr bool expects = true;
+template <>
+constexpr bool expects<NoGap> = false;
 
 template <class Rule>
 GRADZ_ELEMENT void prepare(Rule&, const float*, const ErrorBucket&) {}
@@ -50,7 +54,7 @@ GRADZ_ELEMENT void prepare(SearchedGap& rule, const float* __restrict seen, cons
 }
 
 // seen: the float32 values that were quantized, [kErrorBlock].
-template <bool kFull, class Rule>
+template <bool kFull, bool kBounded, class Rule>
 GRADZ_ELEMENT void add_expected_block(const float* seen, const Rule& rule, const Reduction& by,
                                       ErrorTerms<DoubleLanes> (&part)[kParts]) {
     constexpr int kVectors = kFloatLanes / Lanes::kFloats;
@@ -59,8 +63,9 @@ GRADZ_ELEMENT void add_expected_block(const float* seen, const Rule& rule, const
         GRADZ_UNROLL
         for (int p = 0; p < kVectors; ++p) {
             const int at = j + p * Lanes::kFloats;
-            const Reduced<Lanes> reduced = reduce<Lanes>(Lanes::load<Lanes::F>(seen + at), by);
-            add_expected<kFull, Lanes>(sum[p], rule.template gap<Lanes>(reduced.r, at), reduced.excess);
+            const auto x = Lanes::load<Lanes::F>(seen + at);
+            const Reduced<Lanes> reduced = kBounded ? reduce_bounded<Lanes>(x, by) : reduce<Lanes>(x, by);
+            add_expected<kFull, kBounded, Lanes>(sum[p], rule.template gap<Lanes>(reduced.r, at), reduced.excess);
         }
     }
     alignas(64) float variance[kFloatLanes], fourth[kFloatLanes];
@@ -77,45 +82,69 @@ GRADZ_ELEMENT void add_expected_block(const float* seen, const Rule& rule, const
     }
 }
 
-template <bool kFull, bool kNorm, class T>
+template <bool kFull, class T>
 GRADZ_ELEMENT void add_error_block(const T* v, const float* y, ErrorTerms<DoubleLanes> (&part)[kParts]) {
     for (int j = 0; j < kErrorBlock; j += kErrorLanes) {
         GRADZ_UNROLL
         for (int p = 0; p < kParts; ++p) {
             const int at = j + p * DoubleLanes::kWidth;
-            const DoubleLanes::D original = DoubleLanes::load(v + at);
-            if (kNorm) part[p].norm2 = part[p].norm2 + original * original;
-            add_error<kFull, DoubleLanes>(part[p], original, DoubleLanes::load(y + at));
+            add_error<kFull, DoubleLanes>(part[p], DoubleLanes::load(v + at), DoubleLanes::load(y + at));
         }
     }
 }
 
 // The last block, n elements of it, in the same order.
-template <bool kFull, bool kNorm, class Rule, class T>
+template <bool kFull, bool kBounded, class Rule, class T>
 static void add_rest(const T* v, const float* y, const float* seen, int n, const Rule& rule, const Reduction& by,
                      ErrorTerms<SingleDouble> (&lane)[kErrorLanes]) {
     Expected<SingleLane> sum[kFloatLanes] = {};
-    for (int j = 0; Rule::kExpects && j < n; ++j) {
-        const Reduced<SingleLane> reduced = reduce<SingleLane>(seen[j], by);
-        add_expected<kFull, SingleLane>(sum[j % kFloatLanes], rule.template gap<SingleLane>(reduced.r, j),
-                                        reduced.excess);
+    for (int j = 0; expects<Rule> && j < n; ++j) {
+        const Reduced<SingleLane> reduced =
+            kBounded ? reduce_bounded<SingleLane>(seen[j], by) : reduce<SingleLane>(seen[j], by);
+        add_expected<kFull, kBounded, SingleLane>(sum[j % kFloatLanes], rule.template gap<SingleLane>(reduced.r, j),
+                                                  reduced.excess);
     }
     for (int k = 0; k < kFloatLanes; ++k) {
         lane[k % kErrorLanes].variance += static_cast<double>(sum[k].variance);
         if (kFull) lane[k % kErrorLanes].fourth += static_cast<double>(sum[k].fourth);
     }
-    for (int j = 0; j < n; ++j) {
-        ErrorTerms<SingleDouble>& to = lane[j % kErrorLanes];
-        const double original = SingleDouble::load(v + j);
-        if (kNorm) to.norm2 = to.norm2 + original * original;
-        add_error<kFull, SingleDouble>(to, original, SingleDouble::load(y + j));
-    }
+    for (int j = 0; j < n; ++j)
+        add_error<kFull, SingleDouble>(lane[j % kErrorLanes], SingleDouble::load(v + j), SingleDouble::load(y + j));
+}
+
+// Lanes of one term, folded in halves.
+GRADZ_ELEMENT double folded(const ErrorTerms<DoubleLanes> (&part)[kParts], Lanes::D ErrorTerms<DoubleLanes>::*term) {
+    double lane[kErrorLanes];
+    GRADZ_UNROLL
+    for (int p = 0; p < kParts; ++p) memcpy(lane + p * DoubleLanes::kWidth, &(part[p].*term), sizeof(Lanes::D));
+    GRADZ_UNROLL
+    for (int width = kErrorLanes / 2; width > 0; width /= 2)
+        for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
+    return lane[0];
+}
+
+template <bool kFull>
+GRADZ_ELEMENT ErrorTerms<SingleDouble> all_folded(const ErrorTerms<DoubleLanes> (&part)[kParts]) {
+    using T = ErrorTerms<DoubleLanes>;
+    ErrorTerms<SingleDouble> out = {folded(part, &T::error2), folded(part, &T::variance), 0, 0, 0, 0, 0};
+    if (!kFull) return out;
+    out.fourth = folded(part, &T::fourth);
+    out.out2 = folded(part, &T::out2);
+    out.bias = folded(part, &T::bias);
+    out.abs1 = folded(part, &T::abs1);
+    for (const T& t : part)
+        for (int k = 0; k < DoubleLanes::kWidth; ++k) out.worst = out.worst < t.worst[k] ? t.worst[k] : out.worst;
+    return out;
 }
 
 GRADZ_ELEMENT ErrorTerms<SingleDouble> joined(const ErrorTerms<SingleDouble>& a, const ErrorTerms<SingleDouble>& b) {
-    return {a.norm2 + b.norm2,   a.error2 + b.error2, a.variance + b.variance,
-            a.fourth + b.fourth, a.out2 + b.out2,     a.dot + b.dot,
-            a.bias + b.bias,     a.abs1 + b.abs1,     a.worst < b.worst ? b.worst : a.worst};
+    return {a.error2 + b.error2,
+            a.variance + b.variance,
+            a.fourth + b.fourth,
+            a.out2 + b.out2,
+            a.bias + b.bias,
+            a.abs1 + b.abs1,
+            a.worst < b.worst ? b.worst : a.worst};
 }
 
 // The values that were quantized: v itself, or its float32 in `buffer`.
@@ -125,7 +154,7 @@ GRADZ_ELEMENT const float* seen_values(const double* v, float (&buffer)[kErrorBl
     return buffer;
 }
 
-template <bool kFull, bool kNorm, class Rule, class T>
+template <bool kFull, bool kBounded, class Rule, class T>
 static void sum_errors(const T* __restrict v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
     const float* __restrict y = in.y;
     const Reduction by = in.reduction;
@@ -135,44 +164,46 @@ static void sum_errors(const T* __restrict v, const ErrorBucket& in, Rule rule, 
     for (; i + kErrorBlock <= in.n; i += kErrorBlock) {
         const float* seen = seen_values(v + i, buffer);
         prepare(rule, seen, in);
-        if (Rule::kExpects) add_expected_block<kFull>(seen, rule, by, part);
-        add_error_block<kFull, kNorm>(v + i, y + i, part);
+        if (expects<Rule>) add_expected_block<kFull, kBounded>(seen, rule, by, part);
+        add_error_block<kFull>(v + i, y + i, part);
+    }
+    const int left = static_cast<int>(in.n - i);
+    if (left == 0) {
+        *out = all_folded<kFull>(part);
+        return;
     }
     ErrorTerms<SingleDouble> lane[kErrorLanes];
-    GRADZ_UNROLL
-    for (int p = 0; p < kParts; ++p) {
-        const ErrorTerms<DoubleLanes> t = part[p];  // a copy: the address of `part` would pin it to memory
-        for (int k = 0; k < DoubleLanes::kWidth; ++k)
-            lane[p * DoubleLanes::kWidth + k] = {t.norm2[k], t.error2[k], t.variance[k], t.fourth[k], t.out2[k],
-                                                 t.dot[k],   t.bias[k],   t.abs1[k],     t.worst[k]};
-    }
-    if (const int left = static_cast<int>(in.n - i); left > 0) {
-        T last[kErrorBlock] = {};  // a whole block, so that it can be looked up like the others
-        memcpy(last, v + i, static_cast<std::size_t>(left) * sizeof(T));
-        const float* seen = seen_values(last, buffer);
-        prepare(rule, seen, in);
-        add_rest<kFull, kNorm>(v + i, y + i, seen, left, rule, by, lane);
-    }
+    for (int p = 0; p < kParts; ++p)
+        for (int k = 0; k < DoubleLanes::kWidth; ++k) {
+            const ErrorTerms<DoubleLanes>& t = part[p];
+            lane[p * DoubleLanes::kWidth + k] = {t.error2[k], t.variance[k], t.fourth[k], t.out2[k],
+                                                 t.bias[k],   t.abs1[k],     t.worst[k]};
+        }
+    T last[kErrorBlock] = {};  // a whole block, so that it can be looked up like the others
+    memcpy(last, v + i, static_cast<std::size_t>(left) * sizeof(T));
+    const float* seen = seen_values(last, buffer);
+    prepare(rule, seen, in);
+    add_rest<kFull, kBounded>(v + i, y + i, seen, left, rule, by, lane);
     for (int width = kErrorLanes / 2; width > 0; width /= 2)
         for (int k = 0; k < width; ++k) lane[k] = joined(lane[k], lane[k + width]);
     *out = lane[0];
 }
 
-template <bool kFull, bool kNorm, class T>
-static void sum_by_rule(const T* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
-    switch (in.rule) {
-        case GapRule::doubling: return sum_errors<kFull, kNorm>(v, in, DoublingGap{in.first, in.bottom}, out);
-        case GapRule::even: return sum_errors<kFull, kNorm>(v, in, EvenGap{in.per_step, in.first}, out);
-        case GapRule::search: return sum_errors<kFull, kNorm>(v, in, SearchedGap{}, out);
-        case GapRule::none: break;
-    }
-    sum_errors<kFull, kNorm>(v, in, NoGap{}, out);
+template <bool kFull, class Rule, class T>
+static void sum_errors(const T* v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
+    if (in.bounded) sum_errors<kFull, true>(v, in, rule, out);
+    else sum_errors<kFull, false>(v, in, rule, out);
 }
 
 template <bool kFull, class T>
 static void sum_by_rule(const T* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
-    if (in.has_norm2) sum_by_rule<kFull, false>(v, in, out);
-    else sum_by_rule<kFull, true>(v, in, out);
+    switch (in.rule) {
+        case GapRule::doubling: return sum_errors<kFull>(v, in, DoublingGap{in.first, in.bottom}, out);
+        case GapRule::even: return sum_errors<kFull>(v, in, EvenGap{in.per_step, in.first}, out);
+        case GapRule::search: return sum_errors<kFull, false>(v, in, SearchedGap{}, out);
+        case GapRule::none: break;
+    }
+    sum_errors<kFull, false>(v, in, NoGap{}, out);
 }
 
 static void errors_f32(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {

@@ -8,6 +8,7 @@
 
 #include "kernels/error_element.hpp"
 #include "kernels/philox_element.hpp"
+#include "kernels/table_view.hpp"
 
 namespace gradz::kernels {
 
@@ -43,19 +44,6 @@ enum class LevelKind : std::uint8_t {
     signed_table,
 };
 
-constexpr std::int32_t kMaxLevels = 256, kMaxSymbols = 512;
-
-// A table of levels, ready to search (table.hpp makes them). Magnitudes of float32 are cut
-// into cells of 2^shift neighbours, from cell `low` (it holds all below, too) on; a
-// negative value is in cell `cells` + that of its magnitude. start: the level of the least
-// value in each cell; at most `reach` more levels lie in the cell.
-struct TableView {
-    const float* levels;        // [kMaxLevels + 1]: strictly increasing up to the last, then infinite
-    const float* weights;       // [kMaxLevels]: of table_step
-    const std::uint8_t* start;  // [cells], signed tables [2 cells]
-    std::int32_t shift, low, cells, reach;
-};
-
 // What the sums over one bucket need beside the original values.
 struct ErrorBucket {
     const float* y;  // [n] decoded, finite
@@ -67,7 +55,7 @@ struct ErrorBucket {
     TableView table;      // search only
     const float* uppers;  // [kMaxLevels]: the neighbour above each level, the last one's own value
     std::int32_t top;     // index of the last level
-    bool has_norm2;       // the caller knows it: that of the result is 0
+    bool bounded;         // nothing is clipped, and magnitudes are rounded
 };
 
 // What elements are rounded onto, and how. Symbols: see signed_symbol for magnitudes; the
@@ -88,12 +76,16 @@ struct Kernels {
 
     // Scales. NaN and infinity in x come through.
     double (*sum_squares)(const float* x, std::size_t n);
+    double (*sum_squares_f64)(const double* x, std::size_t n);  // in the same order
     float (*max_abs)(const float* x, std::size_t n);
 
     // Levels. symbols: [n * grid.bytes]. table: [kMaxSymbols], by symbol; x = S table[symbol].
     void (*quantize)(const Bucket& in, const Grid& grid, std::uint8_t* symbols);
     std::int32_t (*decode8)(const std::uint8_t* symbols, std::size_t n, const float* table, float S, float* x);
     std::int32_t (*decode16)(const std::uint8_t* symbols, std::size_t n, const float* table, float S, float* x);
+
+    // Adds how often each symbol occurs, all below `alphabet` <= 16, to counts [alphabet].
+    void (*count_few)(const std::uint8_t* symbols, std::size_t n, std::int32_t alphabet, std::uint64_t* counts);
 
     // Bits. Symbol i, below 2^width, is bits [i width, (i + 1) width) of the string, lowest
     // first; the last byte is padded with zeros. bits: [ceil(n width / 8)]. Symbols have 1
@@ -112,8 +104,8 @@ struct Kernels {
     void (*bf16_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
     void (*f64_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
 
-    // Errors. Of the bucket's original values v [n], finite: norm2, error2, variance. details_*: all
-    // terms, those three with the same bits. float64 was quantized as its float32 values.
+    // Errors. Of the bucket's original values v [n], finite: error2 and variance. details_*: all
+    // terms, those two with the same bits. float64 was quantized as its float32 values.
     void (*errors_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
     void (*errors_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
     void (*details_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);

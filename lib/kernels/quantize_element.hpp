@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/element.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/table_view.hpp"
 
 namespace gradz::kernels {
 

@@ -30,6 +30,25 @@ static double sum_squares(const float* x, std::size_t n) {
     return sum;
 }
 
+// Of doubles the squares are not exact: no FMA.
+static double span_squares_f64(const double* __restrict x, std::size_t n) {
+    double lane[32] = {};
+    std::size_t i = 0;
+    for (; i + 32 <= n; i += 32)
+#pragma omp simd
+        for (std::size_t k = 0; k < 32; ++k) lane[k] += x[i + k] * x[i + k];
+    for (std::size_t k = 0; i < n; ++i, ++k) lane[k] += x[i] * x[i];
+    for (std::size_t width = 16; width > 0; width /= 2)
+        for (std::size_t k = 0; k < width; ++k) lane[k] += lane[k + width];
+    return lane[0];
+}
+
+static double sum_squares_f64(const double* x, std::size_t n) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; i += kSpan) sum += span_squares_f64(x + i, n - i < kSpan ? n - i : kSpan);
+    return sum;
+}
+
 // The largest |x|. As integers non-negative floats order alike, and NaN lies above
 // infinity, so that it cannot get lost as it does in a float maximum.
 static float max_abs(const float* __restrict x, std::size_t n) {

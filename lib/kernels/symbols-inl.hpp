@@ -55,4 +55,33 @@ static std::int32_t decode16(const std::uint8_t* symbols, std::size_t n, const f
     return largest<std::uint16_t>(symbols, n);
 }
 
+// Compares a vector of symbols with each symbol, and counts in bytes, which hold 255. All but
+// the last symbol; what is left is that one's.
+static void count_few(const std::uint8_t* __restrict symbols, std::size_t n, std::int32_t alphabet,
+                      std::uint64_t* __restrict counts) {
+    typedef std::uint8_t Bytes __attribute__((vector_size(Lanes::kBytes)));
+    constexpr std::size_t kBytes = Lanes::kBytes, kRound = 255;
+    std::uint64_t others = 0;
+    std::size_t i = 0;
+    while (i + kBytes <= n) {
+        const std::size_t vectors = (n - i) / kBytes < kRound ? (n - i) / kBytes : kRound;
+        for (std::int32_t first = 0; first < alphabet - 1; first += 4) {
+            Bytes count[4] = {};
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const auto x = Lanes::load<Bytes>(symbols + i + v * kBytes);
+                for (int k = 0; k < 4; ++k) count[k] -= (Bytes)(x == static_cast<std::uint8_t>(first + k));
+            }
+            for (int k = 0; k < 4 && first + k < alphabet - 1; ++k) {
+                std::uint64_t sum = 0;
+                for (std::size_t j = 0; j < kBytes; ++j) sum += count[k][j];
+                counts[first + k] += sum;
+                others += sum;
+            }
+        }
+        i += vectors * kBytes;
+    }
+    counts[alphabet - 1] += i - others;
+    for (; i < n; ++i) ++counts[symbols[i]];
+}
+
 }  // namespace gradz::kernels::GRADZ_TARGET

@@ -47,8 +47,6 @@ void BlockMeter::coded(const PartInput& part, std::uint64_t first, std::span<con
     if (dtype == DType::f64) in.v64 = {originals_.data(), n};
     else in.v32 = values;
     in.y = decoded;
-    if (symbols.size() == n) in.symbols8 = {reinterpret_cast<const std::uint8_t*>(symbols.data()), n};
-    else in.symbols16 = {reinterpret_cast<const std::uint16_t*>(symbols.data()), n};
     in.scale = S;
     in.norm2 = norm2;
     in.bucket = bucket_length(part, first);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "quant/convert.hpp"
+#include "stats/measure.hpp"
 
 namespace gradz {
 namespace {
@@ -20,9 +21,12 @@ public:
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const PartInput& part = parts[i];
             const std::uint64_t bucket = part.tensor->scheme->bucket(part.tensor->elements);
+            const std::size_t before = out.symbols().size();
             for_each_piece({0, part.first, part.count}, bucket, [&](std::uint64_t first, std::uint64_t count) {
                 piece(part, first, count, level, out, results[i]);
             });
+            if (level == StatsLevel::full)
+                count_symbols(part.tensor->scheme->measure, out.symbols().subspan(before), results[i].sums);
         }
         return Done{};
     }

@@ -25,7 +25,8 @@ Error foreign(const Error& error, const std::string& text) {
 void add_theory(const Stage& stage, Scheme& scheme) {
     const Composition& q = *scheme.quantizer;
     const std::string* norm = stage.find("norm");
-    scheme.measure = {scheme.kernels, LevelTable(q.levels(), q.kind()), q.alphabet(), q.unbiased()};
+    scheme.measure = {scheme.kernels, LevelTable(q.levels(), q.kind()), q.alphabet(), q.unbiased(),
+                      norm == nullptr || q.levels().back() != 1};
     if (norm && q.unbiased())
         scheme.bounds = Bounds(q.levels(), q.kind(), *norm == "linf" ? NormKind::linf : NormKind::l2);
 }

@@ -44,6 +44,7 @@ LevelTable::LevelTable(std::span<const float> levels, SymbolKind kind) {
         has_zero_ = std::find(levels.begin(), levels.end(), 0.0f) != levels.end();
     }
     if (spacing_ == Spacing::any) make_search();
+    make_bucket();
 }
 
 void LevelTable::fold(std::span<const float> upper) {
@@ -66,13 +67,12 @@ void LevelTable::make_search() {
     std::copy(levels.begin() + 1, levels.end(), uppers_.begin());
 }
 
-kernels::ErrorBucket LevelTable::bucket(float scale, float offset) const {
-    kernels::ErrorBucket b{};
-    if (empty()) return b;
+void LevelTable::make_bucket() {
+    kernels::ErrorBucket& b = bucket_;
     const bool folded = !magnitudes_.empty();
     const double m = static_cast<double>(magnitudes_.size()), top = levels_.back();
-    b.reduction = {scale, offset, folded ? 0.0f : static_cast<float>(levels_.front()), static_cast<float>(top),
-                   folded ? 0x7fffffff : -1};
+    b.reduction = {1, 0, folded ? 0.0f : static_cast<float>(levels_.front()), static_cast<float>(top),
+                   folded ? kernels::kSignless : -1};
     switch (spacing_) {
         case Spacing::doubling:
             b.rule = kernels::GapRule::doubling;
@@ -91,7 +91,6 @@ kernels::ErrorBucket LevelTable::bucket(float scale, float offset) const {
             b.top = static_cast<std::int32_t>(levels_.size()) - 1;
             break;
     }
-    return b;
 }
 
 }  // namespace gradz

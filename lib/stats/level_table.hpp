@@ -26,6 +26,9 @@ public:
     // ascending, any signs. At least two levels, all finite. bits16: levels are ignored.
     LevelTable(std::span<const float> levels, SymbolKind kind);
 
+    LevelTable(LevelTable&&) = default;  // what bucket() points to moves along; a copy would point to this
+    LevelTable& operator=(LevelTable&&) = default;
+
     bool empty() const { return magnitudes_.empty() && levels_.empty(); }
     Spacing spacing() const { return spacing_; }
 
@@ -38,19 +41,25 @@ public:
     // For even spacing k / m and not its float32.
     std::span<const double> levels() const { return levels_; }
 
-    // All but y, n and has_norm2; pointers are into this object, or into what it was moved to. scale: S, normal and
+    // All but y, n and bounded; pointers are into this object, or into what it was moved to. scale: S, normal and
     // positive.
-    kernels::ErrorBucket bucket(float scale, float offset) const;
+    kernels::ErrorBucket bucket(float scale, float offset) const {
+        kernels::ErrorBucket b = bucket_;
+        b.reduction.S = scale, b.reduction.offset = offset;
+        return b;
+    }
 
 private:
     void fold(std::span<const float> upper);  // l_1 .. l_m, has_zero_ is set
     void make_search();
+    void make_bucket();
 
     std::vector<double> magnitudes_, levels_;
     std::optional<kernels::LevelTable> search_;  // any spacing: levels_ in float32
     std::vector<float> uppers_;                  // the neighbour above each
     bool has_zero_ = true;
     Spacing spacing_ = Spacing::any;
+    kernels::ErrorBucket bucket_{};  // but for scale and offset
 };
 
 }  // namespace gradz

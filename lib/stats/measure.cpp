@@ -39,27 +39,38 @@ std::uint64_t count_flushed(std::span<const double> v) {
 }
 std::uint64_t count_flushed(std::span<const float>) { return 0; }
 
-// A small alphabet takes four histograms in turn: increments of one bin wait for each other.
+// Four histograms in turn: increments of one bin wait for each other.
 template <class T>
-void count_symbols(std::span<const T> symbols, std::uint32_t alphabet, Sums& sums) {
-    if (symbols.empty()) return;
-    if (sums.histogram.size() < alphabet) sums.histogram.resize(alphabet);
-    std::uint64_t* const total = sums.histogram.data();
-    constexpr std::size_t kSmall = 64;
+void count_any(std::span<const T> symbols, std::uint32_t alphabet, std::uint64_t* total) {
+    std::vector<std::uint32_t> part(4 * std::size_t{alphabet});
     std::size_t i = 0;
-    if (alphabet <= kSmall) {
-        std::uint32_t part[4][kSmall] = {};
-        const std::size_t end = std::min<std::size_t>(symbols.size(), std::size_t{1} << 32) / 4 * 4;
-        for (; i < end; i += 4)
-            for (std::size_t k = 0; k < 4; ++k) ++part[k][symbols[i + k] % kSmall];
-        for (std::uint32_t s = 0; s < alphabet; ++s)
-            total[s] += std::uint64_t{part[0][s]} + part[1][s] + part[2][s] + part[3][s];
-    }
-    for (; i < symbols.size(); ++i) {
-        assert(symbols[i] < alphabet);
-        ++total[symbols[i]];
+    for (; i + 4 <= symbols.size(); i += 4)
+        for (std::size_t k = 0; k < 4; ++k) ++part[4 * symbols[i + k] + k];
+    for (; i < symbols.size(); ++i) ++total[symbols[i]];
+    for (std::size_t s = 0; s < part.size(); ++s) total[s / 4] += part[s];
+}
+
+template <class T>
+void count_span(const MeasureScheme& scheme, std::span<const T> symbols, Sums& sums) {
+    constexpr std::uint32_t kFew = 16;
+    constexpr std::size_t kMost = std::size_t{1} << 30;  // of a 32-bit count
+    if (symbols.empty()) return;
+    if (sums.histogram.size() < scheme.alphabet) sums.histogram.resize(scheme.alphabet);
+    for (std::size_t i = 0; i < symbols.size(); i += kMost) {
+        const auto some = symbols.subspan(i, std::min(kMost, symbols.size() - i));
+        if constexpr (sizeof(T) == 1) {
+            if (scheme.alphabet <= kFew) {
+                scheme.kernels->count_few(some.data(), some.size(), static_cast<std::int32_t>(scheme.alphabet),
+                                          sums.histogram.data());
+                continue;
+            }
+        }
+        count_any(some, scheme.alphabet, sums.histogram.data());
     }
 }
+
+double squares(const kernels::Kernels& k, std::span<const float> v) { return k.sum_squares(v.data(), v.size()); }
+double squares(const kernels::Kernels& k, std::span<const double> v) { return k.sum_squares_f64(v.data(), v.size()); }
 
 void run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms) {
     k.errors_f32(v.data(), b, terms);
@@ -77,10 +88,10 @@ void run(const kernels::Kernels& k, std::span<const double> v, const ErrorBucket
 }
 
 void add_details(const ErrorTerms<SingleDouble>& terms, const ErrorCounts& counts, std::size_t n, double scale2,
-                 Sums& sums) {
+                 double norm2, Sums& sums) {
     sums.fourth += scale2 * scale2 * terms.fourth;
     sums.out2 += terms.out2;
-    sums.dot += terms.dot;
+    sums.dot += (norm2 + terms.out2 - terms.error2) / 2;  // of (y - v)^2 = y^2 - 2 v y + v^2
     sums.bias += terms.bias;
     sums.abs1 += terms.abs1;
     sums.max_abs_error = std::max(sums.max_abs_error, terms.worst);
@@ -99,18 +110,18 @@ void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::sp
     ErrorBucket b = expected && in.scale != 0 ? scheme.levels.bucket(in.scale, in.offset) : ErrorBucket{};
     b.y = y.data();
     b.n = v.size();
-    b.has_norm2 = in.norm2.has_value() && v.size() == in.v32.size();
+    b.bounded = !scheme.clips && in.offset == 0 && b.reduction.mask == kernels::kSignless;
     ErrorTerms<SingleDouble> terms;
     ErrorCounts counts{};
     if (full) run(*scheme.kernels, v, b, &terms, &counts);
     else run(*scheme.kernels, v, b, &terms);
     const double scale2 = static_cast<double>(in.scale) * static_cast<double>(in.scale);
-    const double norm2 = b.has_norm2 ? *in.norm2 : terms.norm2;
+    const double norm2 = in.norm2 && v.size() == in.v32.size() ? *in.norm2 : squares(*scheme.kernels, v);
     sums.norm2 += norm2;
     sums.error2 += terms.error2;
     sums.variance += scale2 * terms.variance;
     if (in.bound.variance) sums.variance_bound += *in.bound.variance * norm2;
-    if (full) add_details(terms, counts, v.size(), scale2, sums);
+    if (full) add_details(terms, counts, v.size(), scale2, norm2, sums);
 }
 
 // Exceptions are rare and only in whole-tensor stages: copying costs nobody anything.
@@ -201,9 +212,14 @@ void measure_coded(const MeasureScheme& scheme, const MeasureInput& in, StatsLev
     assert(in.y.size() == in.v32.size() + in.v64.size() && (in.v32.empty() || in.v64.empty()));
     if (in.v64.empty()) measure_values(scheme, in, in.v32, level, sums);
     else measure_values(scheme, in, in.v64, level, sums);
-    if (level != StatsLevel::full) return;
-    count_symbols(in.symbols8, scheme.alphabet, sums);
-    count_symbols(in.symbols16, scheme.alphabet, sums);
+}
+
+void count_symbols(const MeasureScheme& scheme, std::span<const std::byte> symbols, Sums& sums) {
+    if (scheme.alphabet <= 256)
+        return count_span(scheme, std::span(reinterpret_cast<const std::uint8_t*>(symbols.data()), symbols.size()),
+                          sums);
+    return count_span(scheme, std::span(reinterpret_cast<const std::uint16_t*>(symbols.data()), symbols.size() / 2),
+                      sums);
 }
 
 void measure_exact(std::span<const float> v, bool escaped, StatsLevel level, Sums& sums) {

@@ -1,6 +1,7 @@
 // Adds up what one bucket lost, and what theory expects of it, while the bucket is in L1.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@ struct MeasureScheme {
     LevelTable levels;             // empty: nothing is expected
     std::uint32_t alphabet = 256;  // symbols are below it
     bool stochastic = true;        // unbiased rounding onto `levels`; if false nothing is expected
+    bool clips = true;             // elements may exceed S times the last level by more than rounding
 };
 
 // One bucket as it was coded, or the part of it that lies in this chunk, n >= 1 elements.
@@ -26,10 +28,7 @@ struct MeasureInput {
     // come as float32. Non-finite ones (exact exceptions) are counted and left out.
     std::span<const float> v32;
     std::span<const double> v64;
-    std::span<const float> y;  // [n] decoded, rounded to the tensor's dtype
-    // Empty (not counted), or one of the two is [n]; all below the alphabet.
-    std::span<const std::uint8_t> symbols8 = {};
-    std::span<const std::uint16_t> symbols16 = {};
+    std::span<const float> y;          // [n] decoded, rounded to the tensor's dtype
     float scale = 0;                   // S as stored: normal and positive, or 0 where nothing can be lost
     float offset = 0;                  // o as stored: v - o was scaled
     std::optional<double> norm2 = {};  // sum of squares of v32, where it is known already
@@ -39,6 +38,10 @@ struct MeasureInput {
 };
 
 void measure_coded(const MeasureScheme& scheme, const MeasureInput& in, StatsLevel level, Sums& sums);
+
+// Adds coded elements to the histogram, which StatsLevel::full has: any number of buckets at once.
+// symbols: u8, or u16 where the alphabet exceeds 256 (aligned as those), all below the alphabet.
+void count_symbols(const MeasureScheme& scheme, std::span<const std::byte> symbols, Sums& sums);
 
 // Elements that come back bit for bit. escaped: the scheme could not represent them, as
 // opposed to a tensor that is lossless throughout.

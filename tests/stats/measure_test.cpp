@@ -226,10 +226,10 @@ TEST_CASE("the real kernel's draws lie where theory says") {
             k->decode8(symbols.data(), v.size(), table.data(), S, y.data());
             const MeasureScheme scheme{k, LevelTable(levels, SymbolKind::magnitudes), 15, true};
             MeasureInput in = input_of(std::span<const float>(v), y, S);
-            in.symbols8 = symbols;
             in.bound = Bounds(levels, SymbolKind::magnitudes, NormKind::l2).of(v.size());
             Sums sums;
             measure_coded(scheme, in, StatsLevel::full, sums);
+            count_symbols(scheme, std::as_bytes(std::span(symbols)), sums);
             const Figures f = make_figures(sums, {});
             CHECK(std::abs(*f.nmse - *f.variance_exact) <= 6 * *f.variance_sd + 0x1p-20);
             CHECK(*f.variance_exact <= *f.variance_bound * (1 + 0x1p-20));
@@ -242,6 +242,45 @@ TEST_CASE("the real kernel's draws lie where theory says") {
         }
 }
 
+TEST_CASE("a norm that is known, and a scale that nothing exceeds, change no figure") {
+    for (const auto& t : test::all_tables()) {
+        if (t.kind != SymbolKind::magnitudes || !t.unit) continue;
+        for (const auto* k : kernels::runnable())
+            for (std::size_t n : kLengths) {
+                CAPTURE(t.name);
+                CAPTURE(n);
+                const auto v = test::laplace(n, 1e-3f, 9);
+                const float S = test::linf(v);
+                const auto y = round_randomly(v, S, 0, test::signed_levels(t), 3).y;
+                MeasureScheme scheme = scheme_of(t, k);
+                scheme.clips = false;
+                MeasureInput in = input_of(std::span<const float>(v), y, S);
+                in.norm2 = k->sum_squares(v.data(), n);
+                Sums got;
+                measure_coded(scheme, in, StatsLevel::full, got);
+                CHECK(got == measured(scheme_of(t, k), v, y, S));
+            }
+    }
+}
+
+TEST_CASE("histograms of any alphabet and length, on every target") {
+    std::mt19937 gen(3);
+    for (const auto* k : kernels::runnable())
+        for (std::uint32_t alphabet : {2u, 3u, 15u, 16u, 17u, 255u, 256u})
+            for (std::size_t n : {0u, 1u, 63u, 64u, 1000u, 20'000u, 70'001u}) {
+                CAPTURE(alphabet);
+                CAPTURE(n);
+                MeasureScheme scheme{k, {}, alphabet, true};
+                std::vector<std::uint8_t> symbols(n);
+                for (auto& s : symbols) s = static_cast<std::uint8_t>(gen() % 3 ? 0 : gen() % alphabet);
+                std::vector<std::uint64_t> want(n ? alphabet : 0);
+                for (const auto s : symbols) ++want[s];
+                Sums sums;
+                count_symbols(scheme, std::as_bytes(std::span(symbols)), sums);
+                CHECK(sums.histogram == want);
+            }
+}
+
 TEST_CASE("counts: zeros, signs, symbols of two bytes, values that float32 flushes") {
     const std::vector<double> v{0, -0.0, 1, -1, 2, -2, 1e-60, -3};
     const std::vector<float> y{0, 1, 1, 1, 0, -2, 0, -3};
@@ -249,9 +288,9 @@ TEST_CASE("counts: zeros, signs, symbols of two bytes, values that float32 flush
     MeasureScheme scheme = scheme_of({"", test::uniform(255), SymbolKind::magnitudes, true});
     scheme.alphabet = 511;
     MeasureInput in = input_of(std::span<const double>(v), y, 3.0f);
-    in.symbols16 = symbols;
     Sums s;
     measure_coded(scheme, in, StatsLevel::full, s);
+    count_symbols(scheme, std::as_bytes(std::span(symbols)), s);
     CHECK(s.zeros_in == 2);
     CHECK(s.zeros_out == 3);
     CHECK(s.signs == 6);
