@@ -38,6 +38,7 @@ EXCEPTIONS = [
 # Libraries of others: their headers, and the files that may include them.
 LIBRARIES = [
     (r"(hdf5|hdf5_hl|H5\w+)\.h", r"(tests/)?formats/hdf5_[^/]*|plugins/hdf5/.*"),
+    (r"htscodecs/.*", r"lib/core/rans\.cpp|tests/coder/rans_coder_test\.cpp"),
     (r"zstd(_errors)?\.h|zdict\.h", r"lib/core/zstd\.cpp"),
     (r"xxhash\.h|xxh3\.h|xxh_x86dispatch\.h", r"lib/core/hash\.cpp"),
     (r"zlib\.h", r"(tests/)?formats/.*"),

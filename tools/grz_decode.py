@@ -391,7 +391,7 @@ def pieces(begin, end, bucket):
 def read_symbols(body, coder, lengths, tensor, content):
     spec, storage = tensor.spec, tensor.storage
     require(spec.alphabet, "symbols in a block whose spec is none")
-    require(coder in (FIXED, ELIAS, ZSTD), f"unknown coding {coder + 16}")
+    require(coder in (FIXED, ELIAS, ZSTD, RANS), f"unknown coding {coder + 16}")
     escaped = read_bitmap(body, len(lengths))
     kept_at = np.repeat(escaped, lengths)  # per element: is it stored bit for bit?
     kept = body.take(int(kept_at.sum()) * storage.itemsize)
@@ -400,7 +400,8 @@ def read_symbols(body, coder, lengths, tensor, content):
         scales, symbols = decode_elias(body.rest(), coded, spec)
     else:
         scales = np.frombuffer(body.take(0 if spec.table is None else 4 * len(coded)), "<f4")
-        symbols = (decode_fixed if coder == FIXED else decode_zstd)(body.rest(), int(coded.sum()), spec.alphabet)
+        decode_coded = {FIXED: decode_fixed, ZSTD: decode_zstd, RANS: decode_rans}[coder]
+        symbols = decode_coded(body.rest(), int(coded.sum()), spec.alphabet)
     check_scales(scales.view("<u4"))
     require((symbols < spec.alphabet).all(), "a symbol is not below the alphabet")
     symbols = symbols.astype("<u1" if spec.alphabet <= 256 else "<u2")
@@ -432,7 +433,7 @@ SPEC_TEXT = re.compile(
     r"(?P<name>none|fp16|bf16|nuqsgd|qsgd|qsgdinf)"
     r"(?::(?:bits=(?P<bits>[1-8])|s=(?P<s>0|[1-9][0-9]{0,2}))(?:,p=(?P<p>0\.[0-9]{1,20}|[1-9](?:\.[0-9]{1,17})?e-[0-9]{2,3}))?,norm=(?P<norm>l2|linf)"
     r",bucket=(?P<bucket>tensor|[1-9][0-9]{0,12}),rounding=(?:stochastic|nearest)(?:,zero=(?P<zero>yes|no))?)?"
-    r"\+(?:fixed|elias:code=(?:omega|gamma|delta)|zstd:level=(?:[1-9]|1[0-9]))"
+    r"\+(?:fixed|elias:code=(?:omega|gamma|delta)|zstd:level=(?:[1-9]|1[0-9])|rans)"
 )
 
 
@@ -524,7 +525,7 @@ def to_bfloat16(values):
 
 # ---- 9. Coders ----
 
-FIXED, ELIAS, ZSTD = 1, 2, 3
+FIXED, ELIAS, ZSTD, RANS = 1, 2, 3, 4
 LONGEST = CHUNK + 1  # of the numbers that an Elias code stands for
 DIGITS = LONGEST.bit_length()
 
@@ -540,11 +541,90 @@ def decode_fixed(code, count, alphabet):
 
 
 def decode_zstd(code, count, alphabet):
+    return unpack_content(lambda size: unzstd(code, size), count, alphabet)
+
+
+def decode_rans(code, count, alphabet):
+    return unpack_content(lambda size: unrans(code, size), count, alphabet)
+
+
+def unpack_content(content, count, alphabet):
+    """content: gives as many bytes as it is told to."""
     if alphabet > 256:
-        low, high = np.frombuffer(unzstd(code, 2 * count), np.uint8).reshape(2, count).astype("<u2")
+        low, high = np.frombuffer(content(2 * count), np.uint8).reshape(2, count).astype("<u2")
         return low | high << 8
     digits = next(g for g in range(8, 0, -1) if alphabet**g <= 256)
-    return unpack_digits(unzstd(code, -(-count // digits)), count, alphabet, digits)
+    return unpack_digits(content(-(-count // digits)), count, alphabet, digits)
+
+
+def unrans(code, size):
+    """Exactly `size` bytes from their code of order-0 rANS."""
+    if size == 0:
+        require(len(code) == 0, "bytes follow an empty code")
+        return b""
+    states = 32 if size > 1000 else 4
+    form = 0x10 | (0x04 if states == 32 else 0)
+    body = Reader(code)
+    first = body.uint(1)
+    if first == form | 0x20:
+        content = body.rest()
+        require(len(content) == size, f"{len(content)} bytes stored, not {size}")
+        return bytes(content)
+    require(first == form, f"a rANS code of form {first}")
+    symbol, frequency, below = rans_table(body)
+    state = np.array([body.uint(4) for _ in range(states)], np.uint64)
+    require((state >= 1 << 15).all(), "a rANS state is too small")
+    rest = bytes(body.rest())
+    words, at = np.frombuffer(rest[: len(rest) // 2 * 2], "<u2").astype(np.uint64), 0
+    rows = np.empty((-(-size // states), states), np.uint8)
+    for row in range(len(rows)):
+        slot = (state & 4095).astype(np.intp)
+        rows[row] = symbol[slot]
+        if (row + 1) * states > size:
+            break  # the last bytes are those that the states name; they take no more words
+        state = frequency[slot] * (state >> 12) + slot.astype(np.uint64) - below[slot]
+        low = np.flatnonzero(state < 1 << 15)
+        require(at + len(low) <= len(words), "a rANS code ends too early")
+        state[low] = state[low] << 16 | words[at : at + len(low)]
+        at += len(low)
+    return rows.reshape(-1)[:size].tobytes()
+
+
+def rans_table(body):
+    """By slot of 4096: the byte, its frequency, the sum of the frequencies below it."""
+    present, run, value = [], 0, body.uint(1)
+    while True:
+        present.append(value)
+        if run > 0:
+            run, value = run - 1, value + 1
+            require(value <= 255, "a run of bytes of a rANS table is too long")
+            continue
+        following = body.uint(1)
+        if following == value + 1:
+            run = body.uint(1)
+        value = following
+        if value == 0:
+            break
+    counts = np.zeros(256, np.int64)
+    for value in present:
+        counts[value] = big_varint(body)
+    total = int(counts.sum())
+    require(0 < total <= 4096 and 4096 % total == 0, "frequencies of a rANS table do not add up")
+    counts *= 4096 // total
+    symbol = np.repeat(np.arange(256), counts)
+    below = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    return symbol.astype(np.uint8), counts[symbol].astype(np.uint64), below[symbol].astype(np.uint64)
+
+
+def big_varint(body):
+    """Seven bits a byte, the highest first, bit 7 set on all but the last."""
+    value = 0
+    for _ in range(5):
+        byte = body.uint(1)
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value
+    raise FormatError("a frequency of a rANS table is too long")
 
 
 def unpack_digits(code, count, base, digits):

@@ -35,13 +35,14 @@ public:
                                 std::span<const float> scales, std::vector<std::byte>& out) const = 0;
 
     // `code` comes from a file: anything but exactly what encode() writes for such a shape is
-    // Errc::corrupt or truncated, including bits left over. Symbols >= alphabet are refused here.
+    // Errc::corrupt or truncated, including bits left over; `rans` alone may not see bytes that it does
+    // not need, which the checksums of record and content do. Symbols >= alphabet are refused here.
     // symbols: filled. scales: filled if carries_scales(), else not touched.
     virtual Result<Done> decode(const BlockShape& shape, std::span<const std::byte> code, std::span<std::byte> symbols,
                                 std::span<float> scales) const = 0;
 };
 
-// The stages of kind coder: fixed (id 1), elias (2), zstd (3). Ids are on disk.
+// The stages of kind coder: fixed (id 1), elias (2), zstd (3), rans (4). Ids are on disk.
 std::span<const StageRow> coder_stages();
 
 // stage_name and parameters as resolved. nullptr for a name that is no coder.

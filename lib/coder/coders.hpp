@@ -9,10 +9,11 @@
 
 namespace gradz {
 
-constexpr std::uint16_t kFixedId = 1, kEliasId = 2, kZstdId = 3;  // on disk
+constexpr std::uint16_t kFixedId = 1, kEliasId = 2, kZstdId = 3, kRansId = 4;  // on disk
 
 std::unique_ptr<Coder> make_fixed();
 std::unique_ptr<Coder> make_elias(EliasCode code);
+std::unique_ptr<Coder> make_rans();
 std::unique_ptr<Coder> make_zstd(int level);  // kZstdMinLevel .. kZstdMaxLevel; decoding needs none
 
 }  // namespace gradz

@@ -16,6 +16,7 @@ constexpr StageRow kStages[] = {
     {kEliasId, "elias", Kind::coder, kEliasParams,
      "scale, then gap, sign and level in Elias codes (Alistarh et al., NIPS 2017, 3.1)"},
     {kZstdId, "zstd", Kind::coder, kZstdParams, "symbols packed into bytes, then Zstandard (RFC 8878)"},
+    {kRansId, "rans", Kind::coder, {}, "symbols packed into bytes, then rANS of order 0 (Duda, arXiv:1311.2540)"},
 };
 
 using Params = std::span<const std::pair<std::string, std::string>>;
@@ -43,6 +44,7 @@ std::unique_ptr<Coder> make_coder(std::string_view name, Params params) {
     if (name == "fixed") return make_fixed();
     if (name == "elias") return make_elias(elias_code(value_of(params, kEliasParams[0])));
     if (name == "zstd") return make_zstd(number(value_of(params, kZstdParams[0])));
+    if (name == "rans") return make_rans();
     return nullptr;
 }
 

@@ -47,15 +47,17 @@ Result<Spec> resolve_spec(std::string_view text) {
     if (const StageRow* last = row_named(spec.back().name); last && last->kind == Kind::quantizer)
         spec.push_back({"zstd", {}});
     GRADZ_TRY(auto resolved, resolve(spec, all_stages()));
-    const std::string& quantizer = resolved.front().name;
-    if (resolved.back().name == "elias" && (quantizer == "none" || quantizer == "fp16" || quantizer == "bf16"))
+    const std::string &quantizer = resolved.front().name, &coder = resolved.back().name;
+    if (coder == "elias" && (quantizer == "none" || quantizer == "fp16" || quantizer == "bf16"))
         return Error{Errc::invalid_argument, "elias codes levels, and " + quantizer + " has none", "spec"};
+    if (coder == "rans" && quantizer == "none")
+        return Error{Errc::invalid_argument, "rans codes symbols, and none has none", "spec"};
     return resolved;
 }
 
 Spec lossless_spec(const Spec& spec) {
     Spec out{{"none", {}}};
-    if (ends_with_coder(spec) && spec.back().name != "elias") {
+    if (ends_with_coder(spec) && spec.back().name != "elias" && spec.back().name != "rans") {
         out.push_back(spec.back());
         return out;
     }

@@ -25,7 +25,7 @@ std::span<const StageRow> all_stages();
 
 // Parses and resolves; a spec without a coder gets the default one, zstd:level=1. Errc::
 // invalid_argument for all that is wrong, also a coder that cannot take the quantizer's
-// symbols (elias after none, fp16 or bf16).
+// symbols (elias after none, fp16 or bf16; rans after none).
 Result<Spec> resolve_spec(std::string_view text);
 
 // What carries tensors that `spec` cannot quantize or would not shrink: none, with the

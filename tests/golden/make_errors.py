@@ -120,7 +120,7 @@ def specs():
 
     yield "spec_unknown_quantizer", with_spec("terngrad:bucket=4+fixed")
     yield "spec_unknown_key", with_spec(TERNARY.replace("zero=yes", "zero=yes,tail=1"))
-    yield "spec_unknown_coder", with_spec(TERNARY.replace("fixed", "rans"))
+    yield "spec_unknown_coder", with_spec(TERNARY.replace("fixed", "lzma"))
     yield "spec_without_coder", with_spec(TERNARY.replace("+fixed", ""))
     yield "spec_missing_key", with_spec(TERNARY.replace("p=0.5,", ""))
     yield "spec_order", with_spec(TERNARY.replace("p=0.5,norm=l2", "norm=l2,p=0.5"))
@@ -170,7 +170,7 @@ def blocks():
     yield "run_of_none", stream(*BYTES, block(RAW, b"abc", b"abc", count=0))
     yield "block_unknown_tensor", stream(*BYTES, block(RAW, b"abc", b"abc", first=1 << 63))
     yield "block_cut", stream(*BYTES, (3, b"\0\0\1\0" + bytes(7), 0, 0))
-    for coding in 2, 16, 20, 255:
+    for coding in 2, 16, 20, 21, 255:
         yield f"coding_{coding}", stream(*ABOUT, block(coding, CONTENT, CODE))
     yield "symbols_without_quantizer", stream(*BYTES, block(FIXED, b"abc", varint(0) + b"abc"))
 

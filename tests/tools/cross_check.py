@@ -19,7 +19,7 @@ except ImportError as missing:
 SPECS = ["nuqsgd", "nuqsgd:bits=2+fixed", "nuqsgd:bits=3,p=0.7+elias", "nuqsgd:bits=8,norm=linf", "nuqsgd:zero=no+fixed",
          "nuqsgd:bits=1,zero=no+elias:code=delta", "nuqsgd:s=6,bucket=1000+elias:code=gamma", "nuqsgd:rounding=nearest",
          "nuqsgd:bucket=tensor", "qsgd:bits=4+fixed", "qsgd:s=255+zstd:level=3", "qsgd:s=200+elias", "qsgdinf:bits=8",
-         "fp16", "bf16+fixed", "none", "none+fixed"]
+         "nuqsgd+rans", "qsgdinf:bits=8+rans", "qsgd:s=200+rans", "fp16+rans", "fp16", "bf16+fixed", "none", "none+fixed"]
 DUMPS = ["gradients/mlp_step1500_stored.npz", "gradients/resnet20_s120_layer2.0.conv1.weight_f64.npy",
          "gradients/resnet20_s120_layer2.0.conv1.weight_f16.npy", "gradients/gpt_s20_h.3.mlp.c_fc.bias_be_f32.npy",
          "edge/npy_nan.npy", "edge/npy_huge.npy", "edge/npy_subnormal.npy", "edge/npy_f64_beyond_f32.npy",

@@ -283,7 +283,7 @@ class Symbols(Case):
         self.refused(ternary(b"\0", 1, 1), "1 bytes of code")
         self.refused(ternary(zstd(b"\0\0\0"), 1, 1, coding=ZSTD), "zstd frame")
         self.refused(ternary(b"\1\0", 1, 1), "checksum of the symbols")
-        self.refused(ternary(b"\0\0", 1, 1, coding=20), "unknown coding")
+        self.refused(ternary(b"\0\0", 1, 1, coding=21), "unknown coding")
         self.refused(ternary(b"\0\0", 1, 1, coding=16), "unknown coding")
         self.refused(one(QSGD, [1], FIXED, scales(1) + b"\7", varint(0) + scales(1) + b"\7"), "not below the alphabet")
         self.refused(one(QSGD, [1], FIXED, scales(1) + b"\1", varint(0) + scales(1) + b"\x09"), "unused bits")
