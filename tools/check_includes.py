@@ -44,6 +44,7 @@ LIBRARIES = [
     (r"zlib\.h", r"(tests/)?formats/.*"),
     (r"nlohmann/.*", r"(formats|cli|tests)/.*"),
     (r"CLI/.*", r"cli/.*"),
+    (r"benchmark/.*", r"bench/.*"),
     (r"doctest/.*", r"tests/.*"),
     (r"omp\.h", r"(lib|tests)/core/parallel.*"),
     (r"(cuda|cub|thrust|nvtx3|cooperative_groups)([_/.].*)?", r"lib/kernels/cuda/.*"),

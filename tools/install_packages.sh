@@ -8,7 +8,7 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config libhdf5-dev libzstd-dev libxxhash-dev libhtscodecs-dev zlib1g-dev
     libcli11-dev nlohmann-json3-dev jq)  # jq reads the reports of the walk-through
 test=("${build[@]}" doctest-dev python3-venv python3-pip hdf5-tools clang-format)
-optional=(locales strace)  # a test that misses one of these is skipped and says so
+optional=(libbenchmark-dev locales strace)  # bench/ or a test that misses one of these is left out and says so
 
 say() { printf 'packages: %s\n' "$*"; }
 

@@ -115,6 +115,7 @@ struct Levels {
     std::uint32_t alphabet;  // symbols are below it
     const EliasDecodeTable* table;
     const EliasDecodeEntry* entries;
+    const EliasLongEntry* long_entries;
 };
 
 struct Walk {
@@ -146,28 +147,56 @@ template <class Symbol>
     store<Symbol>(symbols, at.place - 1, symbol);
 }
 
-// One bucket of d symbols, which hold zeros. Never more than d steps; bits beyond the end are
-// zeros, and the caller asks for overrun().
+// One or two symbols a step, while they are short enough. False where the next one is not, or where
+// it may lie beyond the bucket.
+template <class Symbol>
+[[gnu::always_inline]] inline bool walk_short(Walk& at, const Levels& levels, std::byte* symbols, std::size_t d) {
+    constexpr unsigned kBits = EliasDecodeTable::kBits;
+    for (unsigned step = 0; step < 56 / kBits; ++step) {
+        const EliasDecodeEntry e = levels.entries[at.in.peek(kBits)];
+        if (e.length == 0 || at.place + e.place[1] > d) return false;
+        at.in.skip(e.length);
+        const std::uint32_t first = levels.base + static_cast<std::uint32_t>(e.symbol[0]);
+        const std::uint32_t second = levels.base + static_cast<std::uint32_t>(e.symbol[1]);
+        store<Symbol>(symbols, at.place + e.place[0] - 1, first);
+        store<Symbol>(symbols, at.place + e.place[1] - 1, second);
+        at.top = std::max(at.top, std::max(first, second));
+        at.place += e.place[1];
+    }
+    return true;
+}
+
+// One symbol a step. False where the next one is longer still, or may lie beyond the bucket.
+template <class Symbol>
+[[gnu::always_inline]] inline bool walk_long(Walk& at, const Levels& levels, std::byte* symbols, std::size_t d) {
+    constexpr unsigned kBits = EliasDecodeTable::kLongBits;
+    for (unsigned step = 0; step < 56 / kBits; ++step) {
+        const EliasLongEntry e = levels.long_entries[at.in.peek(kBits)];
+        if (e.length == 0 || at.place + e.place > d) return false;
+        at.in.skip(e.length);
+        const std::uint32_t symbol = levels.base + static_cast<std::uint32_t>(e.symbol);
+        store<Symbol>(symbols, at.place + e.place - 1, symbol);
+        at.top = std::max(at.top, symbol);
+        at.place += e.place;
+    }
+    return true;
+}
+
+// One bucket of d symbols, which hold zeros. Never more than d steps of one symbol, and as many that
+// find another kind of step to be due; bits beyond the end are zeros, and the caller asks for overrun().
 template <class Symbol>
 Walk walk_bucket(const BitReader& from, const Levels& levels, std::byte* symbols, std::size_t d) {
-    constexpr unsigned kBits = EliasDecodeTable::kBits;
     Walk at{from, 0, 0, nullptr};
+    bool is_long = false;
     while (at.place < d && !at.wrong) {
         at.in.refill();
-        bool slow = false;
-        for (unsigned step = 0; step < 56 / kBits; ++step) {
-            const EliasDecodeEntry e = levels.entries[at.in.peek(kBits)];
-            slow = e.length == 0 || at.place + e.place[1] > d;
-            if (slow) break;
-            at.in.skip(e.length);
-            const std::uint32_t first = levels.base + static_cast<std::uint32_t>(e.symbol[0]);
-            const std::uint32_t second = levels.base + static_cast<std::uint32_t>(e.symbol[1]);
-            store<Symbol>(symbols, at.place + e.place[0] - 1, first);
-            store<Symbol>(symbols, at.place + e.place[1] - 1, second);
-            at.top = std::max(at.top, std::max(first, second));
-            at.place += e.place[1];
+        if (!is_long) {
+            is_long = !walk_short<Symbol>(at, levels, symbols, d);
+            continue;
         }
-        if (slow && at.place < d) walk_one<Symbol>(at, levels, symbols, d);
+        const std::size_t before = at.in.at();
+        if (!walk_long<Symbol>(at, levels, symbols, d) && at.place < d) walk_one<Symbol>(at, levels, symbols, d);
+        is_long = at.in.at() - before > 2 * EliasDecodeTable::kBits;
     }
     if (!at.wrong && at.top >= levels.alphabet) at.wrong = "level above the largest one";
     return at;
@@ -236,8 +265,13 @@ public:
         const auto which = static_cast<EliasCode>(code[0]);
         const bool has_gaps = shape.kind == SymbolKind::magnitudes;
         const EliasDecodeTable& table = elias_decode_table(which);
-        const Levels levels{which,          has_gaps, has_gaps ? 0 : shape.alphabet / 2,
-                            shape.alphabet, &table,   has_gaps ? table.gaps.data() : table.table.data()};
+        const Levels levels{which,
+                            has_gaps,
+                            has_gaps ? 0 : shape.alphabet / 2,
+                            shape.alphabet,
+                            &table,
+                            has_gaps ? table.gaps.data() : table.table.data(),
+                            has_gaps ? table.long_gaps.data() : table.long_table.data()};
         return shape.symbol_bytes() == 1
                    ? read_block<std::uint8_t>(shape, levels, code.subspan(1), symbols.data(), scales)
                    : read_block<std::uint16_t>(shape, levels, code.subspan(1), symbols.data(), scales);

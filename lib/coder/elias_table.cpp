@@ -1,5 +1,6 @@
 #include "coder/elias_table.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gradz {
@@ -56,6 +57,24 @@ EliasDecodeEntry entry(EliasCode code, bool has_gaps, std::uint32_t prefix) {
             static_cast<std::uint8_t>(in.at())};
 }
 
+using LongEntries = std::array<EliasLongEntry, 1u << EliasDecodeTable::kLongBits>;
+
+// All prefixes that begin with gap (none if 0), sign and level k.
+void fill_long(EliasCode code, std::uint32_t gap, std::uint32_t k, LongEntries& entries) {
+    const Codeword before = gap == 0 ? Codeword{0, 0} : elias_codeword(code, gap), level = elias_codeword(code, k);
+    const unsigned length = before.length + 1 + level.length;
+    if (length > EliasDecodeTable::kLongBits) return;
+    const unsigned rest = EliasDecodeTable::kLongBits - length;
+    for (const int negative : {0, 1}) {
+        const auto sign = static_cast<std::uint64_t>(negative);
+        const std::size_t first = ((before.bits << 1 | sign) << level.length | level.bits) << rest;
+        const int magnitude = static_cast<int>(k), table = negative ? -magnitude : magnitude - 1;
+        const EliasLongEntry e{static_cast<std::int16_t>(gap == 0 ? table : 2 * magnitude - 1 + negative),
+                               static_cast<std::uint8_t>(gap == 0 ? 1 : gap), static_cast<std::uint8_t>(length)};
+        std::fill_n(entries.begin() + static_cast<std::ptrdiff_t>(first), std::size_t{1} << rest, e);
+    }
+}
+
 }  // namespace
 
 EliasDecodeTable::EliasDecodeTable(EliasCode code) {
@@ -64,6 +83,10 @@ EliasDecodeTable::EliasDecodeTable(EliasCode code) {
         table[prefix] = entry(code, false, prefix);
     }
     for (std::uint32_t prefix = 0; prefix < number.size(); ++prefix) number[prefix] = number_entry(code, prefix);
+    for (std::uint32_t k = 1; k < kEliasLevels; ++k) {
+        fill_long(code, 0, k, long_table);
+        for (std::uint32_t gap = 1; gap < 128; ++gap) fill_long(code, gap, k, long_gaps);
+    }
 }
 
 const EliasEncodeTable& elias_encode_table(EliasCode code) { return kEncode[static_cast<std::size_t>(code)]; }

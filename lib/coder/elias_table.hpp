@@ -50,14 +50,26 @@ struct EliasDecodeEntry {
     std::uint8_t unused = 0;
 };
 
+// What the next kLongBits bits begin with, where that is one symbol.
+struct EliasLongEntry {
+    std::int16_t symbol;  // as above
+    std::uint8_t place;
+    std::uint8_t length;  // 0 if it is not all here
+};
+
 struct EliasDecodeTable {
     static constexpr unsigned kBits = 12;  // 32 KiB each; at 4 bits 11 is slower, and 13 no faster
+
+    // Where most codewords are longer than kBits (at 6 bits and more). 256 KiB, of which few lines are in
+    // use: the longer a codeword is, the fewer entries begin with it.
+    static constexpr unsigned kLongBits = 16;
 
     static constexpr unsigned kNumberBits = 13;  // k <= 127 in any of the codes
     static constexpr unsigned kLength = 4;
 
-    std::array<EliasDecodeEntry, 1u << kBits> gaps;       // gap, sign, level: symbols 2k - 1 and 2k
-    std::array<EliasDecodeEntry, 1u << kBits> table;      // sign, level: -k, and k - 1 upwards
+    std::array<EliasDecodeEntry, 1u << kBits> gaps;   // gap, sign, level: symbols 2k - 1 and 2k
+    std::array<EliasDecodeEntry, 1u << kBits> table;  // sign, level: -k, and k - 1 upwards
+    std::array<EliasLongEntry, 1u << kLongBits> long_gaps{}, long_table{};
     std::array<std::uint16_t, 1u << kNumberBits> number;  // one number above its length, or 0
 
     explicit EliasDecodeTable(EliasCode code);

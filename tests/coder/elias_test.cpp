@@ -118,6 +118,62 @@ TEST_CASE("elias: the tables say what the codes say") {
     }
 }
 
+TEST_CASE("elias: the tables of long symbols say what the codes say") {
+    constexpr unsigned kBits = EliasDecodeTable::kLongBits;
+    for (const auto code : kCodes) {
+        const EliasDecodeTable& table = elias_decode_table(code);
+        std::size_t gaps = 0, levels = 0;
+        for (std::uint32_t prefix = 0; prefix < table.long_gaps.size(); ++prefix) {
+            // Ones follow, so that no code ends in what is not there.
+            const Bytes bytes{static_cast<std::byte>(prefix >> 8),
+                              static_cast<std::byte>(prefix),
+                              std::byte{0xff},
+                              std::byte{0xff},
+                              std::byte{0xff},
+                              std::byte{0xff}};
+            for (const bool has_gaps : {true, false}) {
+                BitReader in(bytes);
+                in.refill();
+                const std::uint32_t gap = has_gaps ? read_elias(code, in) : 1;
+                const int negative = static_cast<int>(in.take(1)), k = static_cast<int>(read_elias(code, in));
+                const bool is_here = gap > 0 && gap < 128 && k > 0 && k < int{kEliasLevels} && in.at() <= kBits;
+                const EliasLongEntry e = has_gaps ? table.long_gaps[prefix] : table.long_table[prefix];
+                REQUIRE(e.length == (is_here ? in.at() : 0));
+                if (!is_here) continue;
+                REQUIRE(e.place == gap);
+                REQUIRE(e.symbol == (has_gaps ? 2 * k - 1 + negative : negative ? -k : k - 1));
+                ++(has_gaps ? gaps : levels);
+            }
+        }
+        CHECK((gaps > table.long_gaps.size() / 2 && levels > table.long_table.size() / 2));
+    }
+}
+
+TEST_CASE("elias: short and long symbols in turn come back, and no cut of their code does") {
+    // Magnitudes around where codewords outgrow a table, after gaps of either side of it, in runs.
+    for (const auto code : kCodes)
+        for (const std::uint32_t alphabet : {127u, 255u, 511u}) {
+            std::mt19937 gen(alphabet);
+            Block block{SymbolKind::magnitudes, alphabet, {1500, 512, 3}, {}, {1.0f, 2.0f, 4.0f}};
+            while (block.symbols.size() < 2015) {
+                const std::uint32_t top = gen() % 2 ? alphabet : 5;
+                for (std::uint32_t run = gen() % 40, gap = gen() % 4 ? 1 : 150; run > 0; --run)
+                    for (std::uint32_t i = gen() % gap + 1; i > 0; --i)
+                        block.symbols.push_back(i > 1 ? 0 : gen() % top);
+            }
+            block.symbols.resize(2015);
+            const auto elias = make_elias(code);
+            const Bytes whole = test::encode(*elias, block);
+            const auto back = test::decode(*elias, block, whole);
+            REQUIRE(back.result);
+            CHECK((back.symbols == block.memory() && test::same(back.scales, block.scales)));
+            for (std::size_t size = 0; size < whole.size(); size += 1 + size / 50)
+                REQUIRE_FALSE(
+                    test::decode(*elias, block, Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)))
+                        .result);
+        }
+}
+
 TEST_CASE("elias: blocks by hand") {
     const Block gaps = magnitudes({5, 2, 3}, {0, 1, 0, 0, 14, 0, 0, 2, 0, 0}, {1.0f, 0.0f, 1.0f});
     // gap 2, +, 1; gap 3, -, 7 and with it the end | scale 0 | gap 1, -, 1, gap 3 to the end

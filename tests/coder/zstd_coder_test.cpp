@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "coder/blocks.hpp"
 #include "coder/coders.hpp"
+#include "coder/radix.hpp"
 #include "core/zstd.hpp"
 #include "support/gen.hpp"
 
@@ -107,4 +109,32 @@ TEST_CASE("zstd: whole digits a byte code better than bit fields across bytes") 
         CAPTURE(alphabet);
         CHECK(test::encode(*make_zstd(1), block).size() < fields.size() * 95 / 100);
     }
+}
+
+TEST_CASE("zstd: few independent symbols are not matched at level 1") {
+    for (const auto& [m, scale, most] :
+         {std::tuple{1, 20.0f, 1.2}, {1, 4.0f, 1.03}, {3, 32.0f, 1.2}, {3, 8.0f, 1.03}}) {
+        CAPTURE(m);
+        CAPTURE(scale);
+        const auto block = one_bucket(2 * static_cast<std::uint32_t>(m) + 1, nuqsgd_like(1 << 18, m, scale));
+        const std::size_t size = test::encode(*make_zstd(1), block).size();
+        CHECK(8.0 * static_cast<double>(size) / entropy_bits(block.symbols) < most);
+        Bytes packed(radix_bytes(block.symbols.size(), block.alphabet)), matched;
+        REQUIRE(zstd_decompress(test::encode(*make_zstd(1), block), packed));
+        REQUIRE(zstd_compress(packed, 1, matched));
+        CHECK(size <= matched.size());
+    }
+}
+
+TEST_CASE("zstd: runs of few symbols are still found at level 1") {
+    // As in the rows of an embedding: most are zero.
+    auto symbols = nuqsgd_like(1 << 18, 3, 32.0f);
+    std::mt19937 gen(3);
+    for (std::size_t row = 0; row < symbols.size(); row += 128)
+        if (gen() % 8 != 0) std::fill_n(symbols.begin() + static_cast<std::ptrdiff_t>(row), 128, 0u);
+    const auto block = one_bucket(7, std::move(symbols));
+    Bytes packed(radix_bytes(block.symbols.size(), 7)), literals;
+    REQUIRE(zstd_decompress(test::encode(*make_zstd(1), block), packed));
+    REQUIRE(zstd_compress_literals(packed, literals));
+    CHECK(test::encode(*make_zstd(1), block).size() < literals.size() / 2);
 }
