@@ -7,7 +7,7 @@ check() { jq -e "$1" "$2" >/dev/null || fail "$2: not so: $1"; }
 
 # The same figures as compress, for files that are mapped, held, and decoded from a stream.
 specs=(nuqsgd qsgd:bits=3+elias nuqsgd:bits=8,p=0.7+fixed none)
-for file in "$npy" "$npz" "$DATA/gradients/resnet20_nested_f16.h5"; do
+for file in "$npy" "$npz" "$DATA/gradients/resnet20_nested_f16.h5" "$DATA/gradients/mlp_bigendian.h5"; do
     expect_status 0 gradz bench "$file" -q "${specs[@]}" --runs 1 --json >bench.json
     check '.schema == 1 and .command == "bench" and (.files | length) == 1 and .files[0].tensors[3].nmse == 0' bench.json
     check "[.files[0].file, .files[0].inputs[]] == [\"$file\", \"$file\"]" bench.json
@@ -67,7 +67,7 @@ expect_error 2 '--markdown|--csv' gradz bench "$npy" --markdown --csv
 expect_error 1 'missing' gradz bench missing.npy
 expect_error 1 'b.csv.*exists' gradz bench "$npy" -o b.csv
 expect_error 2 'replace' gradz bench b.npy -o b.npy -f
-expect_error 1 '--memory' gradz bench "$DATA/gradients/resnet20_nested_f16.h5" -M 1000
+expect_error 1 '--memory' gradz bench "$DATA/gradients/mlp_bigendian.h5" -M 1000
 expect_error 2 'leave no tensor' gradz bench "$npz" --include nothing
 
 # One bad input of several: the others are measured, and the status says so.
