@@ -18,7 +18,7 @@ SPECS = [f"{scheme}:bits={bits}+{coder}" for bits in (4, 8) for scheme in ("nuqs
 ABOUT = f"""\
 GB/s are 10^9 bytes of float32 a second. gradz, zstd and cat are timed as whole processes, from a file in the page cache to /dev/null, start of
 the program included; libraries are timed inside Python, from memory to memory, the call alone. {THREADS} threads each where they can. Medians of {RUNS} runs
-after one that warms up; {'a call of more than %g s runs 3 times, one of more than %g s once' % (child.LONG, child.VERY_LONG)}. Memory is the peak of the process; that
+after one that warms up; {'a call of more than %g s runs 3 times, one of more than %g s once' % (child.LONG, child.VERY_LONG)}. Memory is the peak of the process, at least that of the script; that
 of libraries has the input and the output in it. "gradz is" compares with the row of gradz in the column before: how many times as fast it encodes and decodes.
 "× cat" and "× memcpy" are how many times as long encoding takes."""
 

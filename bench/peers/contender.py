@@ -3,6 +3,7 @@
 THREADS = 2
 BUCKET = 512
 SAMPLE = 1 << 22  # elements on which parameters are chosen
+MARGIN = 0.98     # of the bits that are allowed: the whole may take a little more than the sample
 
 
 class Contender:

@@ -4,7 +4,7 @@ import glob
 import importlib
 import os
 
-from .contender import SAMPLE, THREADS, Contender, smallest
+from .contender import MARGIN, SAMPLE, THREADS, Contender, smallest
 
 FOUR, FOUR_ZSTD = "nuqsgd:bits=4+fixed", "nuqsgd:bits=4+zstd"
 EIGHT, EIGHT_ZSTD = "nuqsgd:bits=8+fixed", "nuqsgd:bits=8+zstd"
@@ -91,7 +91,7 @@ class Sz3(Contender):
 
         def fits(bound):
             self.bound = bound
-            return self.bits(self.compress(sample), sample) <= self.target * sample.size
+            return self.bits(self.compress(sample), sample) <= MARGIN * self.target * sample.size
 
         self.bound = smallest(top * 1e-6, top, fits)
 
@@ -148,7 +148,7 @@ class Blosc2(Contender):
             return
         sample = x[:SAMPLE]
         for self.precision in range(23, 0, -1):  # the most bits of the mantissa that fit, 1 at least
-            if self.bits(self.compress(sample), sample) <= self.target * sample.size:
+            if self.bits(self.compress(sample), sample) <= MARGIN * self.target * sample.size:
                 return
 
     def compress(self, x):

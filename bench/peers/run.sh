@@ -2,7 +2,7 @@
 # gradz beside other compressors on one file, in one go: bench/peers/run.sh [--write DOC] [--only WORD]... [FILE]
 #
 #   FILE         a float32 .npy in C order with a header of 128 bytes (what NumPy writes); without it 1 GiB that is like a gradient is made
-#                (bench/gradients.py says how) under build/peers/
+#                (bench/gradients.py says how) under build/bench/
 #   --write DOC  puts the table between the `peers` markers of DOC as well; docs/BENCHMARKS.md has them
 #   --only WORD  only contenders with WORD in their name, beside gradz itself
 #
@@ -42,11 +42,12 @@ if ! cmp -s "$list" "$venv/requirements.txt"; then
     if [ $whole = yes ]; then cp "$list" "$venv/requirements.txt"; fi
 fi
 
+if [ -n "${GRADZ-}" ]; then GRADZ=$(realpath "$GRADZ"); export GRADZ; fi
 cd "$root"
 if [ -z "$file" ]; then
     bytes=${PEERS_BYTES:-$((1 << 30))}
-    file=$root/build/peers/gradient-$bytes.npy
-    mkdir -p "$root/build/peers"
+    file=$root/build/bench/gradient-$bytes.npy
+    mkdir -p "$root/build/bench"
     if [ ! -f "$file" ]; then
         "$venv/bin/python" -m bench.gradients "$file.part" "$bytes"
         mv "$file.part" "$file"
