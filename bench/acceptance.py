@@ -1,8 +1,10 @@
 """How fast the program is beside `cat` of the same file, whole processes: see bench/acceptance.sh, which calls this."""
 import argparse
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 
 from bench import harness
 from bench.harness import GRADZ, Series
@@ -85,11 +87,11 @@ def scheme_lines(rows, path):
         rows.ratio(f"compress nuqsgd:bits={bits},p={p}+fixed, --quiet", key, base, most)
 
 
-def decompress_lines(rows, path):
+def decompress_lines(rows, path, folder):
     for coder in ("fixed", "zstd", "rans"):
         if not known(f"nuqsgd:bits=4+{coder}"):
             continue
-        stream = OUT / f"{coder}.grz"
+        stream = folder / f"{coder}.grz"
         harness.output_of([GRADZ, "compress", path, "-q", f"nuqsgd:bits=4+{coder}", "-o", stream, "-f", "--quiet"])
         key = rows.add(f"decompress {coder}", [GRADZ, "decompress", stream, "-c", "--to", "npy", "--quiet", "-T2"])
         rows.ratio(f"decompress nuqsgd:bits=4+{coder}", key, f"{coder} --quiet", 1)
@@ -130,7 +132,7 @@ def start_line(rows):
 def make(kind, path, size):
     """In a process of its own, so that this one stays small. False where a module is missing."""
     module = ["bench.gradients"] if kind == "gradient" else ["bench.inputs", kind]
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     made = subprocess.run([sys.executable, "-m", *module, str(part), str(size)], cwd=harness.ROOT, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         if "No module named 'h5py'" in made.stderr:
@@ -140,16 +142,13 @@ def make(kind, path, size):
     return True
 
 
-def large_memory(rows, size):
+def large_memory(rows, size, folder):
     """Last, since it pushes the other inputs out of the page cache."""
-    path = OUT / "sparse.npy"
+    path = folder / "sparse.npy"
     make("sparse", path, size)
-    try:
-        for coder in ("fixed", "zstd"):
-            rows.compress(f"large {coder}", path, f"nuqsgd:bits=4+{coder}")
-            rows.series[f"large {coder}"].run()
-    finally:
-        path.unlink()
+    for coder in ("fixed", "zstd"):
+        rows.compress(f"large {coder}", path, f"nuqsgd:bits=4+{coder}")
+        rows.series[f"large {coder}"].run()
 
 
 def human(size):
@@ -164,6 +163,8 @@ def main():
     args = parser.parse_args()
     size, large, count = (4 << 20, 32 << 20, 100) if args.tiny else (1 << 30, 8 << 30, 10000)
     runs = args.runs or (1 if args.tiny else 5)
+    if args.write:
+        harness.parts_around(args.write, "acceptance")
     OUT.mkdir(parents=True, exist_ok=True)
     machine = harness.machine()
     path = OUT / f"gradient-{size}.npy"
@@ -171,17 +172,28 @@ def main():
         make("gradient", path, size)
     harness.in_page_cache(path)
     rows = Rows()
-    for add in (speed_lines, scheme_lines, decompress_lines, thread_lines):
-        add(rows, path)
+    with tempfile.TemporaryDirectory(dir=OUT) as folder:
+        measure(rows, path, pathlib.Path(folder), runs, (size, large, count))
+    report(args, rows, machine, runs, size)
+
+
+def measure(rows, path, folder, runs, sizes):
+    """folder: for what goes away again."""
+    size, large, count = sizes
+    speed_lines(rows, path)
+    scheme_lines(rows, path)
+    decompress_lines(rows, path, folder)
+    thread_lines(rows, path)
     for coder in ("fixed", "zstd"):
         memory_line(rows, f"peak memory, compress nuqsgd:bits=4+{coder}, --quiet, {human(size)}", f"{coder} --quiet")
         memory_line(rows, f"peak memory, the same, {human(large)} (sparse)", f"large {coder}")
     many_lines(rows, count)
     start_line(rows)
     harness.round_robin(list(rows.series.values()), runs)
-    large_memory(rows, large)
-    for coder in ("fixed", "zstd", "rans"):
-        (OUT / f"{coder}.grz").unlink(missing_ok=True)
+    large_memory(rows, large, folder)
+
+
+def report(args, rows, machine, runs, size):
     command = "bench/acceptance.sh" + (" --tiny" if args.tiny else "") + (f" --runs {runs}" if args.runs else "")
     gigabytes = size * 1e-9 / rows.seconds("cat")
     text = (f"`{command}` on {machine}; {harness.output_of([GRADZ, '-V'])}; {human(size)} of float32. "

@@ -9,7 +9,6 @@ import pathlib
 import re
 import statistics
 import subprocess
-import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -91,12 +90,18 @@ def markdown(head, rows):
     return "".join("| " + " | ".join(str(c).replace("|", "\\|") for c in row) + " |\n" for row in cells)
 
 
-def write_between(path, name, text):
-    """Replaces what stands between <!-- name: begin --> and <!-- name: end --> in a document."""
-    page = pathlib.Path(path).read_text(encoding="utf-8")
+def parts_around(path, name):
+    """What stands before and behind the text between <!-- name: begin --> and <!-- name: end -->, the markers included.
+
+    Raises Failed where they are not there, so that it can be asked before a long run.
+    """
+    page = pathlib.Path(path).read_text(encoding="utf-8") if os.path.exists(path) else ""
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
-        sys.exit(f"{path}: want the lines {begin.strip()} and {end}, once each")
-    before, rest = page.split(begin)
-    after = rest.split(end)[1]
-    pathlib.Path(path).write_text(before + begin + text + end + after, encoding="utf-8")
+        raise Failed(f"{path}: want the lines {begin.strip()} and {end}, once each")
+    return page[:page.index(begin) + len(begin)], page[page.index(end):]
+
+
+def write_between(path, name, text):
+    before, after = parts_around(path, name)
+    pathlib.Path(path).write_text(before + text + after, encoding="utf-8")

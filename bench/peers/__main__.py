@@ -58,8 +58,19 @@ def zstd_rows(path):
     return rows
 
 
+HEADER = 128  # bytes of what NumPy writes before the elements of a one-dimensional array
+
+
+def check_input(path):
+    with open(path, "rb") as f:
+        head = f.read(HEADER)
+    right = head[:8] == b"\x93NUMPY\x01\x00" and head[8:10] == (HEADER - 10).to_bytes(2, "little")
+    if not right or b"'<f4'" not in head or b"'fortran_order': False" not in head:
+        raise harness.Failed(f"{path}: want a .npy of float32 in C order with a header of {HEADER} bytes")
+
+
 def elements(path):
-    return (os.path.getsize(path) - 128) // 4  # of the inputs that are made: their header takes 128 bytes
+    return (os.path.getsize(path) - HEADER) // 4
 
 
 def processes(path, keep):
@@ -130,6 +141,19 @@ def table(rows):
     return harness.markdown(head, body)
 
 
+def lead(rows):
+    """By how much gradz is ahead of the fastest of those that lose something, each beside the row of gradz that has at least as many bits."""
+    bits = {r["spec"]: r["bits_per_element"] for r in rows if "spec" in r}
+    peers = [r for r in rows if r["name"].split()[0] in ("zfp", "SZ3", "blosc2") and r["nmse"] and r["bits_per_element"] <= bits.get(r["against"], 0)]
+    if not peers:
+        return ""
+    text = "Ahead of the fastest of zfp, SZ3 and blosc2 at the same or fewer bits: "
+    for way, wanted in (("encode", 5), ("decode", 3)):
+        closest = min(peers, key=lambda r: r["gradz_" + way])
+        text += f"{way} {harness.number(closest['gradz_' + way])} × ({closest['name']}; wanted {wanted} ×){', ' if way == 'encode' else '.'}"
+    return text + "\n\n"
+
+
 def versions():
     from importlib import metadata
     names = [line.split("==")[0] for line in (pathlib.Path(__file__).parent / "requirements.txt").read_text().split()]
@@ -146,7 +170,7 @@ def page(result):
     used = ", ".join(f"{k} {v}" if k not in ("gradz", "zstd") else v for k, v in result["versions"].items() if v)
     gone = "".join(f"Left out: {r['name']} ({r['missing']}).\n" for r in result["left_out"])
     return (f"`{result['command']}` on {result['machine']}; {result['bytes'] / 2**20:.0f} MiB of float32.\n{used}.\n\n{table(result['rows'])}\n"
-            + (gone + "\n" if gone else "") + ABOUT + "\n")
+            + lead(result["rows"]) + (gone + "\n" if gone else "") + ABOUT + "\n")
 
 
 def main():
@@ -156,6 +180,9 @@ def main():
     parser.add_argument("--only", metavar="WORD", action="append", help="only rows whose name has WORD in it (and those of gradz)")
     parser.add_argument("--command", default="bench/peers/run.sh", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.write:
+        harness.parts_around(args.write, "peers")
+    check_input(args.file)
     OUT.mkdir(parents=True, exist_ok=True)
     machine = harness.machine()
     harness.in_page_cache(args.file)
@@ -179,4 +206,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except harness.Failed as error:
+        sys.exit(f"peers: {error}")

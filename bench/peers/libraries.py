@@ -202,6 +202,6 @@ class BitsAndBytes(Contender):
 
 def contenders():
     return [Zfp(4, FOUR), Zfp(8, EIGHT), Sz3(FOUR_ZSTD), Sz3(EIGHT_ZSTD),
-            Blosc2("ZSTD", ["TRUNC_PREC", "SHUFFLE"], 1, EIGHT_ZSTD), Blosc2("LZ4", ["SHUFFLE"], 1),
+            Blosc2("ZSTD", ["TRUNC_PREC", "SHUFFLE"], 1, EIGHT), Blosc2("LZ4", ["SHUFFLE"], 1),
             Blosc2("ZSTD", ["SHUFFLE"], 1), Blosc2("ZSTD", ["BITSHUFFLE"], 1), Pcodec(),
             BitsAndBytes(4, FOUR), BitsAndBytes(8, EIGHT)]
