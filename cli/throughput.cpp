@@ -230,25 +230,10 @@ Result<Throughput> Workload::measure(const Spec& spec, const ThroughputOptions& 
     GRADZ_TRY(const auto reports, encode(how, streams));  // the warm-up, which measures errors too
     for (const auto& report : reports) add_report(report, out);
     options.progress(bytes_);
-    const std::uint64_t hash = xxh3_64(streams);
     GRADZ_TRY(const auto expected, decoded_digest(streams, how.threads));
     options.progress(bytes_);
     how.stats = options.encode.stats;
-
-    std::vector<double> encode_seconds, decode_seconds;
-    for (int run = 0; run < options.runs; ++run) {
-        auto begin = Clock::now();
-        GRADZ_TRY([[maybe_unused]] const auto again, encode(how, streams));
-        encode_seconds.push_back(since(begin));
-        if (xxh3_64(streams) != hash) return Error{Errc::corrupt, "another run gave other bytes", print_spec(spec)};
-        options.progress(bytes_);
-        MemorySource source(streams);
-        Elements sink(nullptr);
-        begin = Clock::now();
-        GRADZ_TRY([[maybe_unused]] const auto decoded, decode_streams(source, sink, how.threads));
-        decode_seconds.push_back(since(begin));
-        options.progress(bytes_);
-    }
+    GRADZ_TRY([[maybe_unused]] auto timed, time_runs(how, options, streams, out));
     GRADZ_TRY(const auto found, decoded_digest(streams, how.threads));
     options.progress(bytes_);
     bool same = found == expected;
@@ -257,9 +242,29 @@ Result<Throughput> Workload::measure(const Spec& spec, const ThroughputOptions& 
         same = same && found == input;
     }
     if (!same) return Error{Errc::corrupt, "what comes back is not what went in", print_spec(spec)};
+    return out;
+}
+
+Result<Done> Workload::time_runs(const EncodeOptions& how, const ThroughputOptions& options,
+                                 std::vector<std::byte>& streams, Throughput& out) {
+    const std::uint64_t hash = xxh3_64(streams);
+    std::vector<double> encode_seconds, decode_seconds;
+    for (int run = 0; run < options.runs; ++run) {
+        auto begin = Clock::now();
+        GRADZ_TRY([[maybe_unused]] const auto again, encode(how, streams));
+        encode_seconds.push_back(since(begin));
+        if (xxh3_64(streams) != hash) return Error{Errc::corrupt, "another run gave other bytes", print_spec(how.spec)};
+        options.progress(bytes_);
+        MemorySource source(streams);
+        Elements sink(nullptr);
+        begin = Clock::now();
+        GRADZ_TRY([[maybe_unused]] const auto decoded, decode_streams(source, sink, how.threads));
+        decode_seconds.push_back(since(begin));
+        options.progress(bytes_);
+    }
     out.encode = rate_of(std::move(encode_seconds), bytes_);
     out.decode = rate_of(std::move(decode_seconds), bytes_);
-    return out;
+    return Done{};
 }
 
 Result<Rate> Workload::copy_rate(const ThroughputOptions& options) {

@@ -54,6 +54,8 @@ public:
 
 private:
     Result<std::vector<DumpReport>> encode(const EncodeOptions& options, std::vector<std::byte>& out);
+    Result<Done> time_runs(const EncodeOptions& how, const ThroughputOptions& options, std::vector<std::byte>& streams,
+                           Throughput& out);
     Result<std::string> digest_input(int threads);
 
     std::vector<Dump> dumps_;

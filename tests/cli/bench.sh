@@ -75,3 +75,7 @@ expect_status 1 gradz bench missing.npy "$npy" --runs 1 --json >bench.json
 expect_one_line 'missing'
 check '.files[0].inputs | length == 1' bench.json
 expect_error 1 'missing' gradz bench missing.npy "$npy" --fail-fast
+
+# A signal ends it as it ends any program, and no half of a report stays.
+expect_status 143 timeout --preserve-status -s TERM 1 "$GRADZ" bench "$npy" --runs 1000000 -o late.json
+expect_no_file late.json

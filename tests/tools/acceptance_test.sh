@@ -34,6 +34,7 @@ done
 echo 'no markers' >other.md
 if "$root/bench/acceptance.sh" --tiny --write other.md >/dev/null 2>said.txt; then fail "a document without markers went through"; fi
 grep -q 'other.md' said.txt || fail "the document is not named: $(cat said.txt)"
+# shellcheck disable=SC2016
 printf '#!/bin/sh\n[ "$1" = levels ] || { echo broken >&2; exit 3; }\n' >broken
 chmod +x broken
 if GRADZ=$PWD/broken "$root/bench/acceptance.sh" --tiny >/dev/null 2>said.txt; then fail "a program that fails went through"; fi
