@@ -60,7 +60,7 @@ def output_of(argv):
 
 def in_page_cache(path):
     with open(path, "rb", buffering=0) as f:
-        while f.read(1 << 24):
+        while f.read(1 << 20):
             pass
 
 
