@@ -24,6 +24,7 @@ void add_test(CLI::App& app, int& status);
 void add_stats(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
 void add_levels(CLI::App& app, int& status);
+void add_bench(CLI::App& app, int& status);
 
 // "gradz: step.h5: tensor fc.weight: truncated data, at byte 8192": one line on stderr,
 // control characters and bytes that are not UTF-8 escaped. Returns kUsage for

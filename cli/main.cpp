@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
     add_stats(app, status);
     add_diff(app, status);
     add_levels(app, status);
+    add_bench(app, status);
     if (unknown_command(app, argc, argv)) return kUsage;
     try {
         app.parse(argc, argv);

@@ -86,11 +86,14 @@ std::vector<std::string> with_places(const Report& report, std::vector<std::stri
     return shown;
 }
 
+bool is_text(const std::string& key) {
+    return key == "name" || key == "spec" || key == "dtype" || key == "shape" || key == "rule";
+}
+
 std::string render_table(const Report& report, const std::vector<std::string>& columns) {
     const std::vector<std::string> shown = with_places(report, columns);
     std::vector<bool> left;
-    for (const auto& key : shown)
-        left.push_back(key == "name" || key == "spec" || key == "dtype" || key == "shape" || key == "rule");
+    for (const auto& key : shown) left.push_back(is_text(key));
     std::string out;
     if (shown.empty()) return out;
     for (const auto& file : report.files) {
@@ -104,6 +107,31 @@ std::string render_table(const Report& report, const std::vector<std::string>& c
         for (const auto& tensor : file.tensors) add(tensor);
         if (!file.total.is_null() && file.tensors.size() != 1) add(file.total);
         out += render_rows(rows, left);
+    }
+    return out;
+}
+
+// "|" would end a cell, and "_" or "*" inside words are left alone by all common dialects.
+std::string markdown_cell(const Json& value) {
+    std::string out;
+    for (const char c : table_cell(value)) out += c == '|' ? std::string("\\|") : std::string(1, c);
+    return out;
+}
+
+std::string render_markdown(const Report& report, const std::vector<std::string>& columns) {
+    const std::vector<std::string> shown = with_places(report, columns);
+    std::string head = "|", rule = "|";
+    for (const auto& key : shown) head += " " + key + " |", rule += is_text(key) ? " --- |" : " ---: |";
+    std::string out;
+    for (const auto& file : report.files) {
+        out += (out.empty() ? "" : "\n") + head + '\n' + rule + '\n';
+        const auto add = [&](const Json& row) {
+            out += '|';
+            for (const auto& key : shown) out += ' ' + markdown_cell(value_of(row, key)) + " |";
+            out += '\n';
+        };
+        for (const auto& tensor : file.tensors) add(tensor);
+        if (!file.total.is_null() && file.tensors.size() != 1) add(file.total);
     }
     return out;
 }
@@ -202,6 +230,7 @@ std::string render(const Report& report, ReportForm form, const std::vector<std:
     switch (form) {
         case ReportForm::json: return render_json(report);
         case ReportForm::csv: return render_csv(report);
+        case ReportForm::markdown: return render_markdown(report, shown);
         case ReportForm::table: break;
     }
     return render_table(report, shown);

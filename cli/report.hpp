@@ -16,7 +16,7 @@ namespace gradz::cli {
 
 using Json = nlohmann::ordered_json;
 
-enum class ReportForm : std::uint8_t { table, json, csv };
+enum class ReportForm : std::uint8_t { table, json, csv, markdown };
 
 // One file of a report: what JSON calls an element of "files".
 struct FileReport {
@@ -43,7 +43,7 @@ std::string rule_name(std::uint64_t rule);
 // A finite number, or null.
 Json number_json(double value);
 
-// shown: the columns of the table, in order; JSON and CSV have all keys.
+// shown: the columns of the table (and of Markdown), in order; JSON and CSV have all keys.
 std::string render(const Report& report, ReportForm form, const std::vector<std::string>& shown);
 
 // To stdout ("-") or atomically to a file.

@@ -10,16 +10,17 @@
 namespace gradz::cli {
 
 struct ReportOptions {
-    bool json = false, csv = false, force = false;
+    bool json = false, csv = false, markdown = false, force = false;
     std::string out = "-";
 };
-void add_report_options(CLI::App& app, ReportOptions& options);
+// with_markdown: --markdown too, for reports that go into a document.
+void add_report_options(CLI::App& app, ReportOptions& options, bool with_markdown = false);
 
 // Errc::invalid_argument or exists if -o would replace an input, or anything without -f.
 Result<Done> check_output(const ReportOptions& options, const std::vector<std::string>& inputs);
 
 // Renders and writes; a form that was not asked for follows the extension of -o (.json,
-// .csv), else the table. Returns the exit status.
+// .csv, .md), else the table. Returns the exit status.
 // `before` stands above a table.
 int emit(const Report& report, const ReportOptions& options, const std::vector<std::string>& shown,
          const std::string& before = "");
