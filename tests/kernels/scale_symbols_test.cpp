@@ -37,7 +37,8 @@ TEST_CASE("sums: same bits on every target") {
             const auto x = test::laplace(n + 1, 1e-42f, 3);
             CHECK(k->sum_squares(x.data() + 1, n) == scalar.sum_squares(x.data() + 1, n));
             CHECK(k->max_abs(x.data() + 1, n) == scalar.max_abs(x.data() + 1, n));
-            const std::vector<double> wide(x.begin(), x.end());  // the same order: the same sums where squares are exact
+            const std::vector<double> wide(x.begin(),
+                                           x.end());  // the same order: the same sums where squares are exact
             CHECK(k->sum_squares_f64(wide.data() + 1, n) == scalar.sum_squares(x.data() + 1, n));
         }
 }
