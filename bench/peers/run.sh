@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 root=$PWD
 cd "$OLDPWD"
-command="bench/peers/run.sh${*:+ $*}"
+command="${PEERS_BYTES:+PEERS_BYTES=$PEERS_BYTES }bench/peers/run.sh${*:+ $*}"
 venv=$root/build/peers-venv list=$root/bench/peers/requirements.txt
 
 args=() file=
