@@ -52,10 +52,6 @@ class Rows:
         return harness.markdown(["", "wanted", "measured", "met"], body)
 
 
-def known(spec):
-    return subprocess.run([GRADZ, "levels", spec], capture_output=True, check=False).returncode == 0
-
-
 def has_target(name):
     return subprocess.run([GRADZ, "levels", "nuqsgd"], capture_output=True, env={**os.environ, "GRADZ_TARGET": name}, check=False).returncode == 0
 
@@ -65,7 +61,7 @@ def speed_lines(rows, path):
     wanted = {"fixed": (1.3, 1.6, 3), "zstd": (2.0, 2.3, 3.5), "rans": (None, None, None)}
     for coder, most in wanted.items():
         spec = f"nuqsgd:bits=4+{coder}"
-        if not known(spec):
+        if not harness.known(spec):
             continue
         ways = {"--quiet": ("--quiet",), "default line": ("--no-progress",), "--stats": ("--quiet", "--stats", "/dev/null")}
         for (way, options), limit in zip(ways.items(), most):
@@ -89,7 +85,7 @@ def scheme_lines(rows, path):
 
 def decompress_lines(rows, path, folder):
     for coder in ("fixed", "zstd", "rans"):
-        if not known(f"nuqsgd:bits=4+{coder}"):
+        if not harness.known(f"nuqsgd:bits=4+{coder}"):
             continue
         stream = folder / f"{coder}.grz"
         harness.output_of([GRADZ, "compress", path, "-q", f"nuqsgd:bits=4+{coder}", "-o", stream, "-f", "--quiet"])

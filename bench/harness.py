@@ -54,6 +54,11 @@ def round_robin(series, runs):
             one.run()
 
 
+def known(spec):
+    """Whether this gradz has all that the spec names."""
+    return subprocess.run([GRADZ, "levels", spec], capture_output=True, check=False).returncode == 0
+
+
 def output_of(argv):
     return subprocess.run([str(a) for a in argv], check=True, capture_output=True, text=True).stdout.strip()
 

@@ -27,10 +27,6 @@ def environment():
     return {"OMP_NUM_THREADS": str(THREADS), "OPENBLAS_NUM_THREADS": str(THREADS), "PYTHONPATH": str(harness.ROOT)}
 
 
-def known(spec):
-    return subprocess.run([harness.GRADZ, "levels", spec], capture_output=True, check=False).returncode == 0
-
-
 def gradz_rows(path, specs):
     """The series to be timed of each spec, and its figures."""
     rows = []
@@ -75,7 +71,7 @@ def elements(path):
 
 def processes(path, keep):
     """All that is a process of its own, in turn with cat."""
-    specs = ["none+zstd", *(s for s in SPECS if known(s))]
+    specs = ["none+zstd", *(s for s in SPECS if harness.known(s))]
     rows = [r for r in [*gradz_rows(path, specs), *zstd_rows(path)] if keep(r)]
     cat = {"name": "cat", "how": "process", "bits_per_element": 32.0, "nmse": 0.0, "encode": harness.Series(["cat", path]), "note": ""}
     series = [cat["encode"]]

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <stdexcept>
 
 namespace gradz {
 namespace {
-
-Error no_memory(std::size_t count) { return {Errc::io, "no memory for " + std::to_string(count) + " bytes", ""}; }
 
 template <class Symbol>
 Symbol symbol_at(std::span<const std::byte> symbols, std::size_t i) {
@@ -34,16 +30,6 @@ Result<Done> check(std::span<const std::byte> symbols, std::uint32_t alphabet) {
 }
 
 }  // namespace
-
-Result<std::byte*> grow(std::vector<std::byte>& bytes, std::size_t count) {
-    const std::size_t before = bytes.size();
-    try {
-        bytes.resize(before + count);
-    } catch (const std::bad_alloc&) { return no_memory(count); } catch (const std::length_error&) {
-        return no_memory(count);
-    }
-    return bytes.data() + before;
-}
 
 Result<std::byte*> thread_scratch(std::size_t count) {
     thread_local std::vector<std::byte> scratch;

@@ -9,12 +9,9 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/grow.hpp"
 
 namespace gradz {
-
-// Makes `bytes` longer by `count` zeros and returns where they begin; Errc::io where there
-// is no memory, so that nothing throws out of a parallel loop.
-Result<std::byte*> grow(std::vector<std::byte>& bytes, std::size_t count);
 
 // A buffer of the calling thread: at least `count` bytes, contents unspecified, valid until
 // the same thread asks again. It only ever grows, so a block costs no allocation.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/grow.hpp"
+
 namespace gradz {
 namespace {
 
@@ -28,11 +30,11 @@ Result<Done> rans_compress(std::span<const std::byte> in, std::vector<std::byte>
     const std::size_t before = out.size();
     auto size = static_cast<unsigned>(in.size());
     const unsigned room = rans_compress_bound_4x16(size, RANS_ORDER_NOSZ | RANS_ORDER_X32);
-    out.resize(before + room);
+    const auto into = grow(out, room);
     size = room;
-    auto* const to = reinterpret_cast<unsigned char*>(out.data() + before);
-    if (!rans_compress_to_4x16(bytes_of(in), static_cast<unsigned>(in.size()), to, &size,
-                               RANS_ORDER_NOSZ | RANS_ORDER_X32)) {
+    if (!into ||
+        !rans_compress_to_4x16(bytes_of(in), static_cast<unsigned>(in.size()), reinterpret_cast<unsigned char*>(*into),
+                               &size, RANS_ORDER_NOSZ | RANS_ORDER_X32)) {
         out.resize(before);
         return Error{Errc::io, "out of memory", "rans"};
     }

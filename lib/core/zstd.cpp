@@ -5,8 +5,8 @@
 
 #include <cstring>
 #include <memory>
-#include <new>
-#include <stdexcept>
+
+#include "core/grow.hpp"
 
 namespace gradz {
 namespace {
@@ -30,13 +30,12 @@ bool set_literals(ZSTD_CCtx* context) {
 template <class Compress>
 Result<Done> append(std::span<const std::byte> in, std::vector<std::byte>& out, ZSTD_CCtx* context, Compress compress) {
     const std::size_t before = out.size(), room = ZSTD_compressBound(in.size());
-    if (!context) return Error{Errc::io, "out of memory", "zstd"};
-    try {
-        out.resize(before + room);
-    } catch (const std::bad_alloc&) {
+    const auto into = grow(out, room);
+    if (!context || !into) {
+        out.resize(before);
         return Error{Errc::io, "out of memory", "zstd"};
-    } catch (const std::length_error&) { return Error{Errc::io, "out of memory", "zstd"}; }
-    const std::size_t size = compress(context, out.data() + before, room);
+    }
+    const std::size_t size = compress(context, *into, room);
     out.resize(before + (ZSTD_isError(size) ? 0 : size));
     if (ZSTD_isError(size)) return Error{Errc::io, ZSTD_getErrorName(size), "zstd"};
     return Done{};

@@ -29,10 +29,8 @@ struct SearchedGap {
 
     template <class Lane>
     GRADZ_MEMBER Gap<Lane> gap(typename Lane::F r, int j) const {
-        typename Lane::F l, u;
-        memcpy(&l, lower + j, sizeof l);
-        memcpy(&u, upper + j, sizeof u);
-        return {r - l, u - r};
+        using F = typename Lane::F;
+        return {r - Lane::template load<F>(lower + j), Lane::template load<F>(upper + j) - r};
     }
 };
 
@@ -53,10 +51,21 @@ GRADZ_ELEMENT void prepare(SearchedGap& rule, const float* __restrict seen, cons
     find<kErrorBlock>(in.table, in.top, in.uppers, r, k, rule.lower, rule.upper);
 }
 
+// The values that were quantized: v itself, or its float32 in `buffer`.
+GRADZ_ELEMENT const float* seen_values(const float* v, float (&)[kErrorBlock]) { return v; }
+GRADZ_ELEMENT const float* seen_values(const double* v, float (&buffer)[kErrorBlock]) {
+    for (int j = 0; j < kErrorBlock; ++j) buffer[j] = static_cast<float>(v[j]);
+    return buffer;
+}
+
+// What is expected of one block, by lane.
+struct ExpectedLanes {
+    alignas(64) float variance[kFloatLanes], fourth[kFloatLanes];
+};
+
 // seen: the float32 values that were quantized, [kErrorBlock].
 template <bool kFull, bool kBounded, class Rule>
-GRADZ_ELEMENT void add_expected_block(const float* seen, const Rule& rule, const Reduction& by,
-                                      ErrorTerms<DoubleLanes> (&part)[kParts]) {
+GRADZ_ELEMENT void expect_block(const float* seen, const Rule& rule, const Reduction& by, ExpectedLanes& out) {
     constexpr int kVectors = kFloatLanes / Lanes::kFloats;
     Expected<Lanes> sum[kVectors] = {};
     for (int j = 0; j < kErrorBlock; j += kFloatLanes) {
@@ -68,22 +77,44 @@ GRADZ_ELEMENT void add_expected_block(const float* seen, const Rule& rule, const
             add_expected<kFull, kBounded, Lanes>(sum[p], rule.template gap<Lanes>(reduced.r, at), reduced.excess);
         }
     }
-    alignas(64) float variance[kFloatLanes], fourth[kFloatLanes];
     GRADZ_UNROLL
     for (int p = 0; p < kVectors; ++p) {
-        memcpy(variance + p * Lanes::kFloats, &sum[p].variance, sizeof sum[p].variance);
-        if (kFull) memcpy(fourth + p * Lanes::kFloats, &sum[p].fourth, sizeof sum[p].fourth);
-    }
-    GRADZ_UNROLL
-    for (int k = 0; k < kFloatLanes / DoubleLanes::kWidth; ++k) {
-        ErrorTerms<DoubleLanes>& to = part[k % kParts];
-        to.variance = to.variance + DoubleLanes::load(variance + k * DoubleLanes::kWidth);
-        if (kFull) to.fourth = to.fourth + DoubleLanes::load(fourth + k * DoubleLanes::kWidth);
+        memcpy(out.variance + p * Lanes::kFloats, &sum[p].variance, sizeof sum[p].variance);
+        if (kFull) memcpy(out.fourth + p * Lanes::kFloats, &sum[p].fourth, sizeof sum[p].fourth);
     }
 }
 
-template <bool kFull, class T>
-GRADZ_ELEMENT void add_error_block(const T* v, const float* y, ErrorTerms<DoubleLanes> (&part)[kParts]) {
+// The same of the first n elements alone: without a level at zero even a zero has a variance.
+template <bool kFull, bool kBounded, class Rule>
+GRADZ_ELEMENT void expect_some(const float* seen, int n, const Rule& rule, const Reduction& by, ExpectedLanes& out) {
+    Expected<SingleLane> sum[kFloatLanes] = {};
+    for (int j = 0; j < n; ++j) {
+        const Reduced<SingleLane> reduced =
+            kBounded ? reduce_bounded<SingleLane>(seen[j], by) : reduce<SingleLane>(seen[j], by);
+        add_expected<kFull, kBounded, SingleLane>(sum[j % kFloatLanes], rule.template gap<SingleLane>(reduced.r, j),
+                                                  reduced.excess);
+    }
+    for (int k = 0; k < kFloatLanes; ++k) out.variance[k] = sum[k].variance, out.fourth[k] = sum[k].fourth;
+}
+
+// n elements of a block of kErrorBlock, of which the others are zeros in v and y.
+template <bool kFull, bool kBounded, class Rule, class T>
+GRADZ_ELEMENT void add_block(const T* v, const float* y, int n, Rule& rule, const ErrorBucket& in,
+                             ErrorTerms<DoubleLanes> (&part)[kParts]) {
+    if (expects<Rule>) {
+        alignas(64) float buffer[kErrorBlock];
+        const float* seen = seen_values(v, buffer);
+        prepare(rule, seen, in);
+        ExpectedLanes expected;
+        if (n == kErrorBlock) expect_block<kFull, kBounded>(seen, rule, in.reduction, expected);
+        else expect_some<kFull, kBounded>(seen, n, rule, in.reduction, expected);
+        GRADZ_UNROLL
+        for (int k = 0; k < kFloatLanes / DoubleLanes::kWidth; ++k) {
+            ErrorTerms<DoubleLanes>& to = part[k % kParts];
+            to.variance = to.variance + DoubleLanes::load(expected.variance + k * DoubleLanes::kWidth);
+            if (kFull) to.fourth = to.fourth + DoubleLanes::load(expected.fourth + k * DoubleLanes::kWidth);
+        }
+    }
     for (int j = 0; j < kErrorBlock; j += kErrorLanes) {
         GRADZ_UNROLL
         for (int p = 0; p < kParts; ++p) {
@@ -91,25 +122,6 @@ GRADZ_ELEMENT void add_error_block(const T* v, const float* y, ErrorTerms<Double
             add_error<kFull, DoubleLanes>(part[p], DoubleLanes::load(v + at), DoubleLanes::load(y + at));
         }
     }
-}
-
-// The last block, n elements of it, in the same order.
-template <bool kFull, bool kBounded, class Rule, class T>
-static void add_rest(const T* v, const float* y, const float* seen, int n, const Rule& rule, const Reduction& by,
-                     ErrorTerms<SingleDouble> (&lane)[kErrorLanes]) {
-    Expected<SingleLane> sum[kFloatLanes] = {};
-    for (int j = 0; expects<Rule> && j < n; ++j) {
-        const Reduced<SingleLane> reduced =
-            kBounded ? reduce_bounded<SingleLane>(seen[j], by) : reduce<SingleLane>(seen[j], by);
-        add_expected<kFull, kBounded, SingleLane>(sum[j % kFloatLanes], rule.template gap<SingleLane>(reduced.r, j),
-                                                  reduced.excess);
-    }
-    for (int k = 0; k < kFloatLanes; ++k) {
-        lane[k % kErrorLanes].variance += static_cast<double>(sum[k].variance);
-        if (kFull) lane[k % kErrorLanes].fourth += static_cast<double>(sum[k].fourth);
-    }
-    for (int j = 0; j < n; ++j)
-        add_error<kFull, SingleDouble>(lane[j % kErrorLanes], SingleDouble::load(v + j), SingleDouble::load(y + j));
 }
 
 // Lanes of one term, folded in halves.
@@ -137,56 +149,21 @@ GRADZ_ELEMENT ErrorTerms<SingleDouble> all_folded(const ErrorTerms<DoubleLanes> 
     return out;
 }
 
-GRADZ_ELEMENT ErrorTerms<SingleDouble> joined(const ErrorTerms<SingleDouble>& a, const ErrorTerms<SingleDouble>& b) {
-    return {a.error2 + b.error2,
-            a.variance + b.variance,
-            a.fourth + b.fourth,
-            a.out2 + b.out2,
-            a.bias + b.bias,
-            a.abs1 + b.abs1,
-            a.worst < b.worst ? b.worst : a.worst};
-}
-
-// The values that were quantized: v itself, or its float32 in `buffer`.
-GRADZ_ELEMENT const float* seen_values(const float* v, float (&)[kErrorBlock]) { return v; }
-GRADZ_ELEMENT const float* seen_values(const double* v, float (&buffer)[kErrorBlock]) {
-    for (int j = 0; j < kErrorBlock; ++j) buffer[j] = static_cast<float>(v[j]);
-    return buffer;
-}
-
 template <bool kFull, bool kBounded, class Rule, class T>
 static void sum_errors(const T* __restrict v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
     const float* __restrict y = in.y;
-    const Reduction by = in.reduction;
-    alignas(64) float buffer[kErrorBlock];
     ErrorTerms<DoubleLanes> part[kParts] = {};
     std::size_t i = 0;
-    for (; i + kErrorBlock <= in.n; i += kErrorBlock) {
-        const float* seen = seen_values(v + i, buffer);
-        prepare(rule, seen, in);
-        if (expects<Rule>) add_expected_block<kFull, kBounded>(seen, rule, by, part);
-        add_error_block<kFull>(v + i, y + i, part);
+    for (; i + kErrorBlock <= in.n; i += kErrorBlock)
+        add_block<kFull, kBounded>(v + i, y + i, kErrorBlock, rule, in, part);
+    if (const std::size_t left = in.n - i; left > 0) {
+        T last_v[kErrorBlock] = {};
+        float last_y[kErrorBlock] = {};
+        memcpy(last_v, v + i, left * sizeof(T));
+        memcpy(last_y, y + i, left * sizeof(float));
+        add_block<kFull, kBounded>(last_v, last_y, static_cast<int>(left), rule, in, part);
     }
-    const int left = static_cast<int>(in.n - i);
-    if (left == 0) {
-        *out = all_folded<kFull>(part);
-        return;
-    }
-    ErrorTerms<SingleDouble> lane[kErrorLanes];
-    for (int p = 0; p < kParts; ++p)
-        for (int k = 0; k < DoubleLanes::kWidth; ++k) {
-            const ErrorTerms<DoubleLanes>& t = part[p];
-            lane[p * DoubleLanes::kWidth + k] = {t.error2[k], t.variance[k], t.fourth[k], t.out2[k],
-                                                 t.bias[k],   t.abs1[k],     t.worst[k]};
-        }
-    T last[kErrorBlock] = {};  // a whole block, so that it can be looked up like the others
-    memcpy(last, v + i, static_cast<std::size_t>(left) * sizeof(T));
-    const float* seen = seen_values(last, buffer);
-    prepare(rule, seen, in);
-    add_rest<kFull, kBounded>(v + i, y + i, seen, left, rule, by, lane);
-    for (int width = kErrorLanes / 2; width > 0; width /= 2)
-        for (int k = 0; k < width; ++k) lane[k] = joined(lane[k], lane[k + width]);
-    *out = lane[0];
+    *out = all_folded<kFull>(part);
 }
 
 template <bool kFull, class Rule, class T>

@@ -4,21 +4,15 @@
 // products are added in float32, blocks of them in double. None of it may be contracted to
 // FMA, so that the figures have the same bits on every target.
 //
-// Written over a Lane (element.hpp), or where D stands over one double (here) or several
-// (error-inl.hpp).
+// Written over a Lane (element.hpp), or where D stands over several doubles (error-inl.hpp).
 #pragma once
 
 #include "kernels/quantize_element.hpp"
 
 namespace gradz::kernels {
 
-struct SingleDouble {
+struct SingleDouble {  // of sums that are done
     using D = double;
-    using Bits = std::uint64_t;
-
-    GRADZ_MEMBER static D magnitude(D x) { return x < 0 ? -x : x; }
-    GRADZ_MEMBER static D load(const float* x) { return static_cast<double>(*x); }
-    GRADZ_MEMBER static D load(const double* x) { return *x; }
 };
 
 // Where r lies between its neighbours: below = r - l and above = l+ - r, neither negative.
@@ -84,7 +78,7 @@ struct EvenGap {
     GRADZ_MEMBER Gap<Lane> gap(typename Lane::F r, int) const {
         using F = typename Lane::F;
         const F q = r * per_step, nearest = Lane::value(Lane::whole(q + 0.5f));
-        const F below = Lane::floats(Lane::bits(q - nearest) & 0x7fffffff) * step;
+        const F below = Lane::floats(Lane::bits(q - nearest) & kSignless) * step;
         return {below, step - below};
     }
 };

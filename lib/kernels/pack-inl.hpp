@@ -34,6 +34,15 @@ static void unpack_each(const std::uint8_t* __restrict bits, std::size_t n, int 
     }
 }
 
+// Two neighbouring lanes of `lane` bits with fields of `width` become one field of twice the width in a
+// lane twice as wide, and the reverse. lower: ones where the lower field of each wide lane lies.
+GRADZ_ELEMENT std::uint64_t join(std::uint64_t v, std::uint64_t lower, int lane, int width) {
+    return (v & lower) | (v >> (lane - width) & lower << width);
+}
+GRADZ_ELEMENT std::uint64_t part(std::uint64_t v, std::uint64_t lower, int lane, int width) {
+    return (v & lower) | (v & lower << width) << (lane - width);
+}
+
 // Eight bytes of `width` bits close up in three steps: pairs, fours, eight.
 struct Octet {
     std::uint64_t pairs, fours, eight;  // the lower field of each lane of 16, 32, 64 bits
@@ -47,22 +56,18 @@ struct Octet {
         pairs *= 0x0001000100010001u, fours *= 0x0000000100000001u;
     }
     GRADZ_MEMBER std::uint64_t close(std::uint64_t v) const {
-        v = (v & pairs) | (v >> (8 - width) & pairs << width);
-        v = (v & fours) | (v >> (16 - 2 * width) & fours << 2 * width);
-        return (v & eight) | (v >> (32 - 4 * width) & eight << 4 * width);
+        return join(join(join(v, pairs, 8, width), fours, 16, 2 * width), eight, 32, 4 * width);
     }
     GRADZ_MEMBER std::uint64_t open(std::uint64_t v) const {
-        v = (v & eight) | (v & eight << 4 * width) << (32 - 4 * width);
-        v = (v & fours) | (v & fours << 2 * width) << (16 - 2 * width);
-        return (v & pairs) | (v & pairs << width) << (8 - width);
+        return part(part(part(v, eight, 32, 4 * width), fours, 16, 2 * width), pairs, 8, width);
     }
 };
 
-// Widths below 8, eight symbols a step. Each moves eight bytes of the string, of which the
-// next step overwrites or rereads what is not its own, so the last few symbols go singly.
-static std::size_t octets(std::size_t n, int width) {
+// Steps of eight symbols. Each moves `moved` bytes of the string, of which `width` are its own and the next
+// step overwrites or rereads the others, so the last few symbols go singly.
+static std::size_t octets(std::size_t n, int width, std::size_t moved) {
     const std::size_t bytes = n / 8 * static_cast<std::size_t>(width);
-    return bytes < 8 ? 0 : (bytes - 8) / static_cast<std::size_t>(width) + 1;
+    return bytes < moved ? 0 : (bytes - moved) / static_cast<std::size_t>(width) + 1;
 }
 
 // Two symbols a byte, the first in the low half: one vector operation each.
@@ -89,7 +94,7 @@ static void pack8(const std::uint8_t* __restrict symbols, std::size_t n, int wid
     if (width == 4) return pack4(symbols, n, bits);
     if (width == 8) return copy(bits, symbols, n);
     const Octet octet(width);
-    const std::size_t count = octets(n, width), stride = static_cast<std::size_t>(width);
+    const std::size_t count = octets(n, width, 8), stride = static_cast<std::size_t>(width);
     for (std::size_t g = 0; g < count; ++g) {
         std::uint64_t v;
         memcpy(&v, symbols + 8 * g, sizeof v);
@@ -103,7 +108,7 @@ static void unpack8(const std::uint8_t* __restrict bits, std::size_t n, int widt
     if (width == 4) return unpack4(bits, n, symbols);
     if (width == 8) return copy(symbols, bits, n);
     const Octet octet(width);
-    const std::size_t count = octets(n, width), stride = static_cast<std::size_t>(width);
+    const std::size_t count = octets(n, width, 8), stride = static_cast<std::size_t>(width);
     for (std::size_t g = 0; g < count; ++g) {
         std::uint64_t v;
         memcpy(&v, bits + g * stride, sizeof v);
@@ -124,25 +129,17 @@ struct WideOctet {
           fours((std::uint64_t{1} << 2 * w) - 1),
           width(w) {}
     GRADZ_MEMBER std::uint64_t close_four(std::uint64_t v) const {
-        v = (v & pairs) | (v >> (16 - width) & pairs << width);
-        return (v & fours) | (v >> (32 - 2 * width) & fours << 2 * width);
+        return join(join(v, pairs, 16, width), fours, 32, 2 * width);
     }
     GRADZ_MEMBER std::uint64_t open_four(std::uint64_t v) const {
-        v = (v & fours) | (v & fours << 2 * width) << (32 - 2 * width);
-        return (v & pairs) | (v & pairs << width) << (16 - width);
+        return part(part(v, fours, 32, 2 * width), pairs, 16, width);
     }
 };
-
-// Each moves sixteen bytes of the string, of which `width` are its own.
-static std::size_t wide_octets(std::size_t n, int width) {
-    const std::size_t bytes = n / 8 * static_cast<std::size_t>(width);
-    return bytes < 16 ? 0 : (bytes - 16) / static_cast<std::size_t>(width) + 1;
-}
 
 static void pack16(const std::uint8_t* __restrict symbols, std::size_t n, int width, std::uint8_t* __restrict bits) {
     if (width == 16) return copy(bits, symbols, 2 * n);
     const WideOctet octet(width);
-    const std::size_t count = width > 8 ? wide_octets(n, width) : 0, stride = static_cast<std::size_t>(width);
+    const std::size_t count = width > 8 ? octets(n, width, 16) : 0, stride = static_cast<std::size_t>(width);
     for (std::size_t g = 0; g < count; ++g) {
         std::uint64_t v[2];
         memcpy(v, symbols + 16 * g, sizeof v);
@@ -156,7 +153,7 @@ static void pack16(const std::uint8_t* __restrict symbols, std::size_t n, int wi
 static void unpack16(const std::uint8_t* __restrict bits, std::size_t n, int width, std::uint8_t* __restrict symbols) {
     if (width == 16) return copy(symbols, bits, 2 * n);
     const WideOctet octet(width);
-    const std::size_t count = width > 8 ? wide_octets(n, width) : 0, stride = static_cast<std::size_t>(width);
+    const std::size_t count = width > 8 ? octets(n, width, 16) : 0, stride = static_cast<std::size_t>(width);
     for (std::size_t g = 0; g < count; ++g) {
         std::uint64_t v[2];
         memcpy(v, bits + g * stride, sizeof v);

@@ -30,13 +30,9 @@ struct ByPlace {
 
     template <class Lane>
     GRADZ_MEMBER Steps<Lane> step(typename Lane::F, int j) const {
-        typename Lane::I k;
-        typename Lane::F r, level, weight;
-        memcpy(&k, at->k + j, sizeof k);
-        memcpy(&r, at->r + j, sizeof r);
-        memcpy(&level, at->level + j, sizeof level);
-        memcpy(&weight, at->weight + j, sizeof weight);
-        return table_step<Lane>(k, r, level, weight);
+        using F = typename Lane::F;
+        return table_step<Lane>(Lane::template load<typename Lane::I>(at->k + j), Lane::template load<F>(at->r + j),
+                                Lane::template load<F>(at->level + j), Lane::template load<F>(at->weight + j));
     }
     template <class Lane>
     GRADZ_MEMBER typename Lane::I symbol(typename Lane::F v, typename Lane::I level) const {

@@ -3,7 +3,8 @@ namespace gradz::kernels::GRADZ_TARGET {
 
 // 32 lanes (one CUDA warp), each in index order, folded in halves: the order is part of
 // the format, since it decides the last bit of the norm.
-static double span_squares(const float* __restrict x, std::size_t n) {
+template <class T>
+static double span_squares(const T* __restrict x, std::size_t n) {
     constexpr int kWidth = Lanes::kBytes / sizeof(double), kParts = 32 / kWidth;
     Lanes::D part[kParts] = {};
     std::size_t i = 0;
@@ -24,30 +25,15 @@ static double span_squares(const float* __restrict x, std::size_t n) {
 }
 
 // Spans of 65 536 elements, added in order: a huge bucket can be summed by many threads.
-static double sum_squares(const float* x, std::size_t n) {
+template <class T>
+static double sum_spans(const T* x, std::size_t n) {
     double sum = 0;
     for (std::size_t i = 0; i < n; i += kSpan) sum += span_squares(x + i, n - i < kSpan ? n - i : kSpan);
     return sum;
 }
 
-// Of doubles the squares are not exact: no FMA.
-static double span_squares_f64(const double* __restrict x, std::size_t n) {
-    double lane[32] = {};
-    std::size_t i = 0;
-    for (; i + 32 <= n; i += 32)
-#pragma omp simd
-        for (std::size_t k = 0; k < 32; ++k) lane[k] += x[i + k] * x[i + k];
-    for (std::size_t k = 0; i < n; ++i, ++k) lane[k] += x[i] * x[i];
-    for (std::size_t width = 16; width > 0; width /= 2)
-        for (std::size_t k = 0; k < width; ++k) lane[k] += lane[k + width];
-    return lane[0];
-}
-
-static double sum_squares_f64(const double* x, std::size_t n) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; i += kSpan) sum += span_squares_f64(x + i, n - i < kSpan ? n - i : kSpan);
-    return sum;
-}
+static double sum_squares(const float* x, std::size_t n) { return sum_spans(x, n); }
+static double sum_squares_f64(const double* x, std::size_t n) { return sum_spans(x, n); }
 
 // The largest |x|. As integers non-negative floats order alike, and NaN lies above
 // infinity, so that it cannot get lost as it does in a float maximum.

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "core/error.hpp"
 #include "pipeline/block_meter.hpp"

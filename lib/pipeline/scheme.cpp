@@ -15,6 +15,9 @@ const StageRow* row_named(std::string_view name) {
     return nullptr;
 }
 
+// Coders for elements as they are; the others code symbols alone.
+bool codes_elements(std::string_view coder) { return coder == "fixed" || coder == "zstd"; }
+
 bool ends_with_coder(const Spec& spec) { return row_named(spec.back().name)->kind == Kind::coder; }
 
 // Canonical text may come from any writer: what it says is checked like the user's.
@@ -50,14 +53,14 @@ Result<Spec> resolve_spec(std::string_view text) {
     const std::string &quantizer = resolved.front().name, &coder = resolved.back().name;
     if (coder == "elias" && (quantizer == "none" || quantizer == "fp16" || quantizer == "bf16"))
         return Error{Errc::invalid_argument, "elias codes levels, and " + quantizer + " has none", "spec"};
-    if (coder == "rans" && quantizer == "none")
-        return Error{Errc::invalid_argument, "rans codes symbols, and none has none", "spec"};
+    if (quantizer == "none" && !codes_elements(coder))
+        return Error{Errc::invalid_argument, coder + " codes symbols, and none has none", "spec"};
     return resolved;
 }
 
 Spec lossless_spec(const Spec& spec) {
     Spec out{{"none", {}}};
-    if (ends_with_coder(spec) && spec.back().name != "elias" && spec.back().name != "rans") {
+    if (ends_with_coder(spec) && codes_elements(spec.back().name)) {
         out.push_back(spec.back());
         return out;
     }

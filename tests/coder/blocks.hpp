@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,21 @@ struct Block {
     }
     std::uint32_t base() const { return kind == SymbolKind::table ? alphabet / 2 : 0; }  // all there is under scale 0
 };
+
+// All in one bucket of scale 1.
+inline Block one_bucket(std::uint32_t alphabet, std::vector<std::uint32_t> symbols) {
+    const auto n = static_cast<std::uint32_t>(symbols.size());
+    return {SymbolKind::magnitudes, alphabet, {n}, std::move(symbols), {1.0f}};
+}
+
+// Order-0 entropy of all of them together.
+inline double entropy_bits(const std::vector<std::uint32_t>& symbols) {
+    std::map<std::uint32_t, double> counts;
+    for (const auto s : symbols) ++counts[s];
+    double bits = 0;
+    for (const auto& [symbol, count] : counts) bits -= count * std::log2(count / static_cast<double>(symbols.size()));
+    return bits;
+}
 
 enum class Fill { uniform, sparse, lowest, highest };
 

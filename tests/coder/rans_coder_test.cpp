@@ -3,26 +3,18 @@
 #include <doctest/doctest.h>
 #include <htscodecs/rANS_static4x16.h>
 
-#include <cmath>
-#include <map>
-
 #include "coder/blocks.hpp"
 #include "coder/coders.hpp"
-#include "coder/content.hpp"
 #include "core/rans.hpp"
 #include "support/gen.hpp"
 
 using namespace gradz;
 using test::Block;
 using test::Bytes;
-using test::bytes;
+using test::entropy_bits;
+using test::one_bucket;
 
 namespace {
-
-Block one_bucket(std::uint32_t alphabet, std::vector<std::uint32_t> symbols) {
-    const auto n = static_cast<std::uint32_t>(symbols.size());
-    return {SymbolKind::magnitudes, alphabet, {n}, std::move(symbols), {1.0f}};
-}
 
 // Symbols of falling probability, as quantized gradients have them.
 std::vector<std::uint32_t> skewed(std::size_t n, std::uint32_t alphabet, double ratio, unsigned seed) {
@@ -31,14 +23,6 @@ std::vector<std::uint32_t> skewed(std::size_t n, std::uint32_t alphabet, double 
     std::vector<std::uint32_t> symbols(n);
     for (auto& s : symbols) s = std::min(draw(gen), alphabet - 1);
     return symbols;
-}
-
-double entropy_bits(const std::vector<std::uint32_t>& symbols) {
-    std::map<std::uint32_t, double> counts;
-    for (const auto s : symbols) ++counts[s];
-    double bits = 0;
-    for (const auto& [symbol, count] : counts) bits -= count * std::log2(count / static_cast<double>(symbols.size()));
-    return bits;
 }
 
 struct AllCpus {  // the library's choice again, whatever a test asked for

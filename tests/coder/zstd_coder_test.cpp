@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <map>
 #include <tuple>
 
 #include "coder/blocks.hpp"
@@ -15,13 +14,10 @@ using namespace gradz;
 using test::Block;
 using test::Bytes;
 using test::bytes;
+using test::entropy_bits;
+using test::one_bucket;
 
 namespace {
-
-Block one_bucket(std::uint32_t alphabet, std::vector<std::uint32_t> symbols) {
-    const auto n = static_cast<std::uint32_t>(symbols.size());
-    return {SymbolKind::magnitudes, alphabet, {n}, std::move(symbols), {1.0f}};
-}
 
 Bytes content(const Block& block, std::size_t size) {
     Bytes out(size);
@@ -42,14 +38,6 @@ std::vector<std::uint32_t> nuqsgd_like(std::size_t n, int m, float scale) {
         symbols.push_back(k == 0 ? 0 : static_cast<std::uint32_t>(2 * k - (x < 0 ? 0 : 1)));
     }
     return symbols;
-}
-
-double entropy_bits(const std::vector<std::uint32_t>& symbols) {
-    std::map<std::uint32_t, double> counts;
-    for (const auto s : symbols) ++counts[s];
-    double bits = 0;
-    for (const auto& [symbol, count] : counts) bits -= count * std::log2(count / static_cast<double>(symbols.size()));
-    return bits;
 }
 
 }  // namespace
