@@ -12,8 +12,9 @@ step "Packages: installing what a build needs and dpkg does not know yet"
 tools/install_packages.sh build
 
 step "Build: gradz, optimized, without tests, into $folder"
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGRADZ_DEVELOPER=OFF >"build/quickstart.log" 2>&1 ||
+unity=ON
+if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache unity=OFF; fi
+cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGRADZ_DEVELOPER=OFF -DGRADZ_UNITY=$unity >"build/quickstart.log" 2>&1 ||
     { cat build/quickstart.log >&2; exit 1; }
 cmake --build "$folder"
 

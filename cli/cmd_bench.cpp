@@ -136,7 +136,7 @@ private:
     Report report_;
 };
 
-constexpr char kFooter[] =
+constexpr char kBenchFooter[] =
     "Nothing is written but the report: streams are made in memory and decoded from it, and what comes\n"
     "back is checked. GB/s are 10^9 bytes of input a second, the median of --runs after one that warms up.\n"
     "Examples:\n"
@@ -149,7 +149,7 @@ constexpr char kFooter[] =
 void add_bench(CLI::App& app, int& status) {
     auto opt = std::make_shared<BenchOptions>();
     auto* cmd = app.add_subcommand("bench", "Measure how fast specs encode and decode files");
-    cmd->footer(kFooter);
+    cmd->footer(kBenchFooter);
     cmd->option_defaults()->always_capture_default();
     add_file_options(*cmd, opt->files, "dumps or streams; - is stdin");
     cmd->add_option("-q,--spec", opt->words, "specs to measure (default nuqsgd); also several times")

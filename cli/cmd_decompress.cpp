@@ -320,7 +320,7 @@ private:
     std::string told_;
 };
 
-constexpr char kFooter[] =
+constexpr char kDecompressFooter[] =
     "Examples:\n"
     "  gradz decompress g.h5.grz                         writes g.h5\n"
     "  gradz decompress g.grz -o g.npz                   as another format\n"
@@ -333,7 +333,7 @@ constexpr char kFooter[] =
 void add_decompress(CLI::App& app, int& status) {
     auto opt = std::make_shared<DecompressOptions>();
     auto* cmd = app.add_subcommand("decompress", "Decode streams to tensor files");
-    cmd->footer(kFooter);
+    cmd->footer(kDecompressFooter);
     cmd->option_defaults()->always_capture_default();
     add_file_options(*cmd, opt->inputs, "streams; - is stdin");
     cmd->add_option("--to", opt->to, "npy, npz, h5 or safetensors; else -o's extension, else what it was")

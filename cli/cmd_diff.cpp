@@ -161,7 +161,7 @@ int run(const DiffOptions& opt) {
     return std::max(status, emit(report, opt.report, shown, lines));
 }
 
-constexpr char kFooter[] =
+constexpr char kDiffFooter[] =
     "Exit status: 0 nothing found, 3 tensors are missing or have another shape, dtype, order or attribute,\n"
     "or an NMSE is above --max-nmse (0: not the same bits).\n"
     "Examples:\n"
@@ -174,7 +174,7 @@ constexpr char kFooter[] =
 void add_diff(CLI::App& app, int& status) {
     auto opt = std::make_shared<DiffOptions>();
     auto* cmd = app.add_subcommand("diff", "Compare two dumps or streams");
-    cmd->footer(kFooter);
+    cmd->footer(kDiffFooter);
     cmd->option_defaults()->always_capture_default();
     cmd->add_option("A", opt->a, "the reference")->required();
     cmd->add_option("B", opt->b, "what is compared with it")->required();

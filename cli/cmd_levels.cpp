@@ -41,7 +41,7 @@ int run(const LevelsOptions& opt) {
     return emit(report, opt.report, {"level", "value", "symbols"});
 }
 
-constexpr char kFooter[] =
+constexpr char kLevelsFooter[] =
     "A level is a value of |v| / scale; its two symbols are + and - (with zero=no: v / scale, one symbol).\n"
     "Examples:\n"
     "  gradz levels nuqsgd:bits=4\n"
@@ -52,7 +52,7 @@ constexpr char kFooter[] =
 void add_levels(CLI::App& app, int& status) {
     auto opt = std::make_shared<LevelsOptions>();
     auto* cmd = app.add_subcommand("levels", "Print the level table of a spec");
-    cmd->footer(kFooter);
+    cmd->footer(kLevelsFooter);
     cmd->add_option("SPEC", opt->spec, "name:key=value,..")->required();
     add_report_options(*cmd, opt->report);
     cmd->callback([opt, &status] { status = run(*opt); });

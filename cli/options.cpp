@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error usage(std::string what, std::string where) { return {Errc::invalid_argument, std::move(what), std::move(where)}; }
-
 Result<std::vector<std::uint64_t>> parse_shape(const std::string& text) {
     std::vector<std::uint64_t> shape;
     const char *at = text.data(), *end = at + text.size();
@@ -27,7 +25,7 @@ Result<std::vector<std::uint64_t>> parse_shape(const std::string& text) {
         std::uint64_t dim = 0;
         const auto [stop, ec] = std::from_chars(at, end, dim);
         if (ec != std::errc{} || (stop != end && (*stop != ',' || stop + 1 == end)))
-            return usage("'" + text + "' is no shape, want e.g. 3,4", "--shape");
+            return invalid_argument("'" + text + "' is no shape, want e.g. 3,4", "--shape");
         shape.push_back(dim);
         at = stop == end ? stop : stop + 1;
     }
@@ -119,7 +117,7 @@ Result<formats::ReadOptions> read_options(const InputOptions& o) {
     GRADZ_TRY(out.memory, parse_size(o.memory));
     GRADZ_TRY(out.max_output, parse_size(o.max_output));
     if (o.raw.empty() != o.shape.empty())
-        return usage("--raw and --shape go together", o.raw.empty() ? "--shape" : "--raw");
+        return invalid_argument("--raw and --shape go together", o.raw.empty() ? "--shape" : "--raw");
     if (o.raw.empty()) return out;
     formats::RawLayout layout;
     GRADZ_TRY(layout.dtype, parse_dtype(o.raw));
@@ -151,7 +149,7 @@ Result<std::vector<std::string>> expand(const FileOptions& o) {
         for (std::string line; std::getline(list, line);)
             if (!line.empty()) given.push_back(line);
     }
-    if (given.empty()) return usage("no FILE; - is stdin", "FILE");
+    if (given.empty()) return invalid_argument("no FILE; - is stdin", "FILE");
     std::vector<std::string> out;
     for (const auto& file : given) {
         std::error_code ec;
@@ -210,7 +208,7 @@ Result<std::uint64_t> parse_size(const std::string& text) {
     if (known && !rest.empty()) shift = 10 * static_cast<int>(letter);
     const double bytes = value * static_cast<double>(std::uint64_t{1} << shift);
     if (ec != std::errc{} || !known || !(bytes >= 0 && bytes < 0x1p63))
-        return usage("'" + text + "' is no size, want e.g. 64M or 2G", "SIZE");
+        return invalid_argument("'" + text + "' is no size, want e.g. 64M or 2G", "SIZE");
     return static_cast<std::uint64_t>(bytes);
 }
 
@@ -223,7 +221,7 @@ Result<DType> parse_dtype(const std::string& text) {
         if (text == name) return dtype;
     for (std::size_t i = 0; i < std::size(kDTypes); ++i)
         if (text == kDTypes[i].name) return static_cast<DType>(i);
-    return usage("no dtype '" + text + "'; some: f32, f64, f16, bf16, i32, i64, u8, bool", "dtype");
+    return invalid_argument("no dtype '" + text + "'; some: f32, f64, f16, bf16, i32, i64, u8, bool", "dtype");
 }
 
 }  // namespace gradz::cli

@@ -11,8 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error usage(std::string what, std::string where) { return {Errc::invalid_argument, std::move(what), std::move(where)}; }
-
 bool regular(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);  // or not there yet
@@ -25,9 +23,10 @@ Result<Done> check_each(const std::vector<std::string>& files, const OutputOf& o
         const std::string output = output_of(file);
         std::error_code ec;
         const auto [at, fresh] = taken.emplace(fs::weakly_canonical(output, ec).string(), file);
-        if (!fresh) return usage("'" + at->second + "' and '" + file + "' have one output", output);
+        if (!fresh) return invalid_argument("'" + at->second + "' and '" + file + "' have one output", output);
         for (const auto& other : files)
-            if (same_target(output, other)) return usage("the output of '" + file + "' is also an input", output);
+            if (same_target(output, other))
+                return invalid_argument("the output of '" + file + "' is also an input", output);
     }
     return Done{};
 }
@@ -68,30 +67,32 @@ bool same_target(const std::string& a, const std::string& b) {
 Result<Done> check_report(const std::string& path, const std::vector<std::string>& others, bool force) {
     if (path.empty() || path == "-") return Done{};
     for (const auto& other : others)
-        if (other != "-" && same_target(path, other)) return usage("the report would replace '" + other + "'", path);
+        if (other != "-" && same_target(path, other))
+            return invalid_argument("the report would replace '" + other + "'", path);
     std::error_code ec;
     if (!force && fs::is_regular_file(path, ec)) return Error{Errc::exists, "exists; -f replaces it", path};
     return Done{};
 }
 
 Result<Done> check(OutputOptions& o, const std::vector<std::string>& files, const OutputOf& output_of) {
-    if (o.to_stdout && !o.out.empty() && o.out != "-") return usage("-c and -o exclude each other", "-o " + o.out);
+    if (o.to_stdout && !o.out.empty() && o.out != "-")
+        return invalid_argument("-c and -o exclude each other", "-o " + o.out);
     if (o.joined() && !o.directory.empty())
-        return usage("-O is for outputs beside their inputs, not with -o or -c", "-O");
+        return invalid_argument("-O is for outputs beside their inputs, not with -o or -c", "-O");
     const auto stdins = std::count(files.begin(), files.end(), "-");
-    if (stdins > 1) return usage("stdin is given twice", "-");
+    if (stdins > 1) return invalid_argument("stdin is given twice", "-");
     if (stdins == 1 && !o.joined()) {
-        if (files.size() > 1) return usage("stdin among other files needs -o or -c", "-");
+        if (files.size() > 1) return invalid_argument("stdin among other files needs -o or -c", "-");
         o.to_stdout = o.implied = true;
     }
     if (o.out == "-") o.to_stdout = true;
     if (o.remove && (o.to_stdout || stdins == 1 || (o.joined() && !regular(o.out))))
-        return usage("--rm needs files on both sides", "--rm");
+        return invalid_argument("--rm needs files on both sides", "--rm");
     if (!o.joined()) {
         GRADZ_TRY([[maybe_unused]] auto distinct, check_each(files, output_of));
     } else if (!o.to_stdout) {
         for (const auto& file : files)
-            if (file != "-" && same_target(file, o.out)) return usage("output is also an input", o.out);
+            if (file != "-" && same_target(file, o.out)) return invalid_argument("output is also an input", o.out);
     }
     if (!o.directory.empty()) {
         std::error_code ec;

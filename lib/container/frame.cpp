@@ -11,8 +11,6 @@ namespace {
 constexpr std::size_t kHeadHash = kHeadBytes - 8, kEndHash = 16, kEndMagicAt = 24;
 constexpr StreamHead kNewest;  // what this reader knows
 
-Error corrupt(std::string what) { return {Errc::corrupt, std::move(what), ""}; }
-
 std::string format_name(const StreamHead& head) {
     return std::to_string(head.major) + "." + std::to_string(head.minor);
 }

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::uint64_t kBaseBytes = 16, kPerByte = 4;  // contents are at most 16 + 4 x the bytes they list
 
-Error corrupt(std::string what) { return {Errc::corrupt, std::move(what), ""}; }
-
 }  // namespace
 
 void IndexBuilder::add(const IndexEntry& entry) {

@@ -9,12 +9,6 @@
 #include "core/hash.hpp"
 
 namespace gradz {
-namespace {
-
-Error corrupt(std::string what, std::string where = "") { return {Errc::corrupt, std::move(what), std::move(where)}; }
-
-}  // namespace
-
 bool StreamCheck::Before::operator()(std::uint64_t a, std::uint64_t b) const {
     const auto order = [](const TensorHeader& h) { return std::tie(h.key, h.info.step, h.info.worker, h.info.name); };
     return order(state->tensors[a]) < order(state->tensors[b]);

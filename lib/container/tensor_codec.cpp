@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::uint64_t kMaxRank = 255;
 
-Error corrupt(std::string what) { return {Errc::corrupt, std::move(what), ""}; }
-
 std::size_t shared_bytes(std::string_view a, std::string_view b) {
     std::size_t n = 0;
     while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;

@@ -27,6 +27,14 @@ struct Error {
     std::string where;  // innermost first: "element 17 < tensor fc.weight < dump.h5"
 };
 
+inline Error invalid_argument(std::string what, std::string where = "") {
+    return {Errc::invalid_argument, std::move(what), std::move(where)};
+}
+
+inline Error corrupt(std::string what, std::string where = "") {
+    return {Errc::corrupt, std::move(what), std::move(where)};
+}
+
 template <class T>
 class [[nodiscard]] Result {
 public:

@@ -18,10 +18,12 @@ struct DoubleLanes {
     GRADZ_MEMBER static D load(const double* x) { return Lanes::load<D>(x); }
 };
 
-// Expectations are added in float32 over one block: lane i mod 16, four elements each. Then
-// they go where errors are added, to doubles: lane i mod 8, each lane in index order. At the
-// end lanes are folded in halves. Orders that every target can keep.
-constexpr int kErrorBlock = 64, kFloatLanes = 16, kParts = kErrorLanes / DoubleLanes::kWidth;
+// Squares of errors are added in 32 lanes, lane i mod 32: the chains of fewer would take longer
+// than the errors. The other sums of doubles have 8. Expectations are added in float32 over
+// one block, lane i mod 16, four elements each; then they go to doubles, lane i mod 8. Each lane is
+// in index order, and at the end lanes are folded in halves: orders that every target can keep.
+constexpr int kErrorBlock = 64, kFloatLanes = 16, kSquareLanes = 32;
+constexpr int kParts = kErrorLanes / DoubleLanes::kWidth, kSquareParts = kSquareLanes / DoubleLanes::kWidth;
 
 // Any ascending table: the neighbours of a whole block are looked up before.
 struct SearchedGap {
@@ -64,7 +66,7 @@ struct ExpectedLanes {
 };
 
 // seen: the float32 values that were quantized, [kErrorBlock].
-template <bool kFull, bool kBounded, class Rule>
+template <bool kBounded, class Rule>
 GRADZ_ELEMENT void expect_block(const float* seen, const Rule& rule, const Reduction& by, ExpectedLanes& out) {
     constexpr int kVectors = kFloatLanes / Lanes::kFloats;
     Expected<Lanes> sum[kVectors] = {};
@@ -74,121 +76,145 @@ GRADZ_ELEMENT void expect_block(const float* seen, const Rule& rule, const Reduc
             const int at = j + p * Lanes::kFloats;
             const auto x = Lanes::load<Lanes::F>(seen + at);
             const Reduced<Lanes> reduced = kBounded ? reduce_bounded<Lanes>(x, by) : reduce<Lanes>(x, by);
-            add_expected<kFull, kBounded, Lanes>(sum[p], rule.template gap<Lanes>(reduced.r, at), reduced.excess);
+            add_expected<kBounded, Lanes>(sum[p], rule.template gap<Lanes>(reduced.r, at), reduced.excess);
         }
     }
     GRADZ_UNROLL
     for (int p = 0; p < kVectors; ++p) {
         memcpy(out.variance + p * Lanes::kFloats, &sum[p].variance, sizeof sum[p].variance);
-        if (kFull) memcpy(out.fourth + p * Lanes::kFloats, &sum[p].fourth, sizeof sum[p].fourth);
+        memcpy(out.fourth + p * Lanes::kFloats, &sum[p].fourth, sizeof sum[p].fourth);
     }
 }
 
 // The same of the first n elements alone: without a level at zero even a zero has a variance.
-template <bool kFull, bool kBounded, class Rule>
+template <bool kBounded, class Rule>
 GRADZ_ELEMENT void expect_some(const float* seen, int n, const Rule& rule, const Reduction& by, ExpectedLanes& out) {
     Expected<SingleLane> sum[kFloatLanes] = {};
     for (int j = 0; j < n; ++j) {
         const Reduced<SingleLane> reduced =
             kBounded ? reduce_bounded<SingleLane>(seen[j], by) : reduce<SingleLane>(seen[j], by);
-        add_expected<kFull, kBounded, SingleLane>(sum[j % kFloatLanes], rule.template gap<SingleLane>(reduced.r, j),
-                                                  reduced.excess);
+        add_expected<kBounded, SingleLane>(sum[j % kFloatLanes], rule.template gap<SingleLane>(reduced.r, j),
+                                           reduced.excess);
     }
     for (int k = 0; k < kFloatLanes; ++k) out.variance[k] = sum[k].variance, out.fourth[k] = sum[k].fourth;
 }
 
-// n elements of a block of kErrorBlock, of which the others are zeros in v and y.
-template <bool kFull, bool kBounded, class Rule, class T>
-GRADZ_ELEMENT void add_block(const T* v, const float* y, int n, Rule& rule, const ErrorBucket& in,
-                             ErrorTerms<DoubleLanes> (&part)[kParts]) {
-    if (expects<Rule>) {
-        alignas(64) float buffer[kErrorBlock];
-        const float* seen = seen_values(v, buffer);
-        prepare(rule, seen, in);
-        ExpectedLanes expected;
-        if (n == kErrorBlock) expect_block<kFull, kBounded>(seen, rule, in.reduction, expected);
-        else expect_some<kFull, kBounded>(seen, n, rule, in.reduction, expected);
-        GRADZ_UNROLL
-        for (int k = 0; k < kFloatLanes / DoubleLanes::kWidth; ++k) {
-            ErrorTerms<DoubleLanes>& to = part[k % kParts];
-            to.variance = to.variance + DoubleLanes::load(expected.variance + k * DoubleLanes::kWidth);
-            if (kFull) to.fourth = to.fourth + DoubleLanes::load(expected.fourth + k * DoubleLanes::kWidth);
-        }
-    }
-    for (int j = 0; j < kErrorBlock; j += kErrorLanes) {
-        GRADZ_UNROLL
-        for (int p = 0; p < kParts; ++p) {
-            const int at = j + p * DoubleLanes::kWidth;
-            add_error<kFull, DoubleLanes>(part[p], DoubleLanes::load(v + at), DoubleLanes::load(y + at));
-        }
-    }
+// All lanes of one sum, folded in halves.
+template <int kLanes>
+GRADZ_ELEMENT double folded(double (&lane)[kLanes]) {
+    GRADZ_UNROLL
+    for (int width = kLanes / 2; width > 0; width /= 2)
+        for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
+    return lane[0];
 }
-
-// Lanes of one term, folded in halves.
 GRADZ_ELEMENT double folded(const ErrorTerms<DoubleLanes> (&part)[kParts], Lanes::D ErrorTerms<DoubleLanes>::*term) {
     double lane[kErrorLanes];
     GRADZ_UNROLL
     for (int p = 0; p < kParts; ++p) memcpy(lane + p * DoubleLanes::kWidth, &(part[p].*term), sizeof(Lanes::D));
+    return folded(lane);
+}
+
+// Adds the errors of a block of kErrorBlock elements; what else errors are good for, if kFull.
+template <bool kFull, class T>
+GRADZ_ELEMENT void add_errors(const T* v, const float* y, Lanes::D (&squares)[kSquareParts],
+                              ErrorTerms<DoubleLanes> (&part)[kParts]) {
+    for (int j = 0; j < kErrorBlock; j += kSquareLanes) {
+        GRADZ_UNROLL
+        for (int p = 0; p < kSquareParts; ++p) {
+            const int at = j + p * DoubleLanes::kWidth;
+            const Lanes::D value = DoubleLanes::load(v + at), decoded = DoubleLanes::load(y + at);
+            squares[p] = squares[p] + error2<DoubleLanes>(value, decoded);
+            if (kFull) add_error<DoubleLanes>(part[p % kParts], value, decoded);
+        }
+    }
+}
+
+// n elements of a block of kErrorBlock, of which the others are zeros in v.
+template <bool kBounded, class Rule, class T>
+GRADZ_ELEMENT void add_expectations(const T* v, int n, Rule& rule, const ErrorBucket& in,
+                                    ErrorTerms<DoubleLanes> (&part)[kParts]) {
+    if (!expects<Rule>) return;
+    alignas(64) float buffer[kErrorBlock];
+    const float* seen = seen_values(v, buffer);
+    prepare(rule, seen, in);
+    ExpectedLanes expected;
+    if (n == kErrorBlock) expect_block<kBounded>(seen, rule, in.reduction, expected);
+    else expect_some<kBounded>(seen, n, rule, in.reduction, expected);
     GRADZ_UNROLL
-    for (int width = kErrorLanes / 2; width > 0; width /= 2)
-        for (int k = 0; k < width; ++k) lane[k] += lane[k + width];
-    return lane[0];
+    for (int k = 0; k < kFloatLanes / DoubleLanes::kWidth; ++k) {
+        ErrorTerms<DoubleLanes>& to = part[k % kParts];
+        to.variance = to.variance + DoubleLanes::load(expected.variance + k * DoubleLanes::kWidth);
+        to.fourth = to.fourth + DoubleLanes::load(expected.fourth + k * DoubleLanes::kWidth);
+    }
 }
 
-template <bool kFull>
-GRADZ_ELEMENT ErrorTerms<SingleDouble> all_folded(const ErrorTerms<DoubleLanes> (&part)[kParts]) {
-    using T = ErrorTerms<DoubleLanes>;
-    ErrorTerms<SingleDouble> out = {folded(part, &T::error2), folded(part, &T::variance), 0, 0, 0, 0, 0};
-    if (!kFull) return out;
-    out.fourth = folded(part, &T::fourth);
-    out.out2 = folded(part, &T::out2);
-    out.bias = folded(part, &T::bias);
-    out.abs1 = folded(part, &T::abs1);
-    for (const T& t : part)
-        for (int k = 0; k < DoubleLanes::kWidth; ++k) out.worst = out.worst < t.worst[k] ? t.worst[k] : out.worst;
-    return out;
-}
-
-template <bool kFull, bool kBounded, class Rule, class T>
-static void sum_errors(const T* __restrict v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
-    const float* __restrict y = in.y;
-    ErrorTerms<DoubleLanes> part[kParts] = {};
+// A bucket in blocks of kErrorBlock: add(v, y, n) each, with zeros behind the last element.
+template <class T, class Add>
+GRADZ_ELEMENT void each_block(const T* v, const float* y, std::size_t n, Add add) {
     std::size_t i = 0;
-    for (; i + kErrorBlock <= in.n; i += kErrorBlock)
-        add_block<kFull, kBounded>(v + i, y + i, kErrorBlock, rule, in, part);
-    if (const std::size_t left = in.n - i; left > 0) {
+    for (; i + kErrorBlock <= n; i += kErrorBlock) add(v + i, y + i, kErrorBlock);
+    if (const std::size_t left = n - i; left > 0) {
         T last_v[kErrorBlock] = {};
         float last_y[kErrorBlock] = {};
         memcpy(last_v, v + i, left * sizeof(T));
         memcpy(last_y, y + i, left * sizeof(float));
-        add_block<kFull, kBounded>(last_v, last_y, static_cast<int>(left), rule, in, part);
+        add(last_v, last_y, static_cast<int>(left));
     }
-    *out = all_folded<kFull>(part);
 }
 
-template <bool kFull, class Rule, class T>
+template <class T>
+GRADZ_ELEMENT double sum_error2(const T* v, const float* y, std::size_t n) {
+    Lanes::D squares[kSquareParts] = {};
+    ErrorTerms<DoubleLanes> none[kParts];
+    each_block(v, y, n,
+               [&](const T* some_v, const float* some_y, int) { add_errors<false>(some_v, some_y, squares, none); });
+    double lane[kSquareLanes];
+    memcpy(lane, squares, sizeof lane);
+    return folded(lane);
+}
+
+template <bool kBounded, class Rule, class T>
 static void sum_errors(const T* v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
-    if (in.bounded) sum_errors<kFull, true>(v, in, rule, out);
-    else sum_errors<kFull, false>(v, in, rule, out);
+    Lanes::D squares[kSquareParts] = {};
+    ErrorTerms<DoubleLanes> part[kParts] = {};
+    each_block(v, in.y, in.n, [&](const T* some_v, const float* some_y, int n) {
+        add_expectations<kBounded>(some_v, n, rule, in, part);
+        add_errors<true>(some_v, some_y, squares, part);
+    });
+    double lane[kSquareLanes];
+    memcpy(lane, squares, sizeof lane);
+    using Terms = ErrorTerms<DoubleLanes>;
+    *out = {folded(lane),
+            folded(part, &Terms::variance),
+            folded(part, &Terms::fourth),
+            folded(part, &Terms::out2),
+            folded(part, &Terms::bias),
+            folded(part, &Terms::abs1),
+            0};
+    for (const Terms& terms : part)
+        for (int k = 0; k < DoubleLanes::kWidth; ++k)
+            out->worst = out->worst < terms.worst[k] ? terms.worst[k] : out->worst;
 }
 
-template <bool kFull, class T>
+template <class Rule, class T>
+static void sum_errors(const T* v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
+    if (in.bounded) sum_errors<true>(v, in, rule, out);
+    else sum_errors<false>(v, in, rule, out);
+}
+
+template <class T>
 static void sum_by_rule(const T* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
     switch (in.rule) {
-        case GapRule::doubling: return sum_errors<kFull>(v, in, DoublingGap{in.first, in.bottom}, out);
-        case GapRule::even: return sum_errors<kFull>(v, in, EvenGap{in.per_step, in.first}, out);
-        case GapRule::search: return sum_errors<kFull, false>(v, in, SearchedGap{}, out);
+        case GapRule::doubling: return sum_errors(v, in, DoublingGap{in.first, in.bottom}, out);
+        case GapRule::even: return sum_errors(v, in, EvenGap{in.per_step, in.first}, out);
+        case GapRule::search: return sum_errors<false>(v, in, SearchedGap{}, out);
         case GapRule::none: break;
     }
-    sum_errors<kFull, false>(v, in, NoGap{}, out);
+    sum_errors<false>(v, in, NoGap{}, out);
 }
 
-static void errors_f32(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
-    sum_by_rule<false>(v, in, out);
-}
-static void errors_f64(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out) {
-    sum_by_rule<false>(v, in, out);
-}
+static double error2_f32(const float* v, const float* y, std::size_t n) { return sum_error2(v, y, n); }
+static double error2_f64(const double* v, const float* y, std::size_t n) { return sum_error2(v, y, n); }
 
 // Counts in 32 bits, as wide as the floats, so that vectors stay whole.
 static void count_span(const float* __restrict v, const float* __restrict y, std::size_t n, ErrorCounts* counts) {
@@ -221,7 +247,7 @@ static void count_span(const double* __restrict v, const float* __restrict y, st
 
 template <class T>
 static void sum_details(const T* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts) {
-    sum_by_rule<true>(v, in, out);
+    sum_by_rule(v, in, out);
     *counts = {0, 0, 0};
     for (std::size_t i = 0; i < in.n; i += kSpan)
         count_span(v + i, in.y + i, in.n - i < kSpan ? in.n - i : kSpan, counts);

@@ -98,11 +98,11 @@ struct Expected {
     typename Lane::F fourth;    // Var (y - v)^2 = below above (above - below)^2
 };
 
-template <bool kFull, bool kBounded, class Lane>
+template <bool kBounded, class Lane>
 GRADZ_ELEMENT void add_expected(Expected<Lane>& sum, Gap<Lane> gap, typename Lane::F excess) {
     const typename Lane::F variance = gap.below * gap.above, lean = gap.above - gap.below;
     sum.variance = sum.variance + (kBounded ? variance : variance + excess * excess);
-    if (kFull) sum.fourth = sum.fourth + variance * (lean * lean);
+    sum.fourth = sum.fourth + variance * (lean * lean);
 }
 
 // Sums over elements, v the original and y the decoded value.
@@ -116,12 +116,16 @@ struct ErrorTerms {
     typename Lane::D worst;  // max |y - v|, not a sum
 };
 
-template <bool kFull, class Lane>
-GRADZ_ELEMENT void add_error(ErrorTerms<Lane>& sum, typename Lane::D v, typename Lane::D y) {
+template <class Lane>
+GRADZ_ELEMENT typename Lane::D error2(typename Lane::D v, typename Lane::D y) {
     const typename Lane::D e = y - v;
-    sum.error2 = sum.error2 + e * e;
-    if (!kFull) return;
-    const typename Lane::D size = Lane::magnitude(e);
+    return e * e;
+}
+
+// All terms of the error itself but its square.
+template <class Lane>
+GRADZ_ELEMENT void add_error(ErrorTerms<Lane>& sum, typename Lane::D v, typename Lane::D y) {
+    const typename Lane::D e = y - v, size = Lane::magnitude(e);
     sum.out2 = sum.out2 + y * y;
     sum.bias = sum.bias + e;
     sum.abs1 = sum.abs1 + Lane::magnitude(v);

@@ -104,10 +104,11 @@ struct Kernels {
     void (*bf16_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
     void (*f64_from_f32)(const float* x, std::size_t n, std::uint8_t* bytes);
 
-    // Errors. Of the bucket's original values v [n], finite: error2 and variance. details_*: all
-    // terms, those two with the same bits. float64 was quantized as its float32 values.
-    void (*errors_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
-    void (*errors_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out);
+    // Errors of decoded values y [n] against the bucket's original ones v [n], all finite: the sum
+    // of squares alone, or all terms, that one with the same bits. float64 was quantized as its
+    // float32 values.
+    double (*error2_f32)(const float* v, const float* y, std::size_t n);
+    double (*error2_f64)(const double* v, const float* y, std::size_t n);
     void (*details_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
     void (*details_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
 };

@@ -53,8 +53,8 @@ const Kernels kKernels = {
     .f16_from_f32 = f16_from_f32,
     .bf16_from_f32 = bf16_from_f32,
     .f64_from_f32 = f64_from_f32,
-    .errors_f32 = errors_f32,
-    .errors_f64 = errors_f64,
+    .error2_f32 = error2_f32,
+    .error2_f64 = error2_f64,
     .details_f32 = details_f32,
     .details_f64 = details_f64,
 };

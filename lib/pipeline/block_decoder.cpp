@@ -12,8 +12,6 @@
 namespace gradz {
 namespace {
 
-Error corrupt(std::string what) { return {Errc::corrupt, std::move(what), ""}; }
-
 bool is_scale(float s) {
     return (s == 0 && !std::signbit(s)) ||
            (s >= std::numeric_limits<float>::min() && s <= std::numeric_limits<float>::max());

@@ -10,11 +10,11 @@
 namespace gradz {
 namespace {
 
-using Bytes = std::shared_ptr<const std::vector<std::byte>>;
+using Buffer = std::shared_ptr<const std::vector<std::byte>>;
 
 class HeldChunks : public ChunkSource {
 public:
-    HeldChunks(Bytes bytes, std::size_t width) : bytes_(std::move(bytes)), width_(width) {}
+    HeldChunks(Buffer bytes, std::size_t width) : bytes_(std::move(bytes)), width_(width) {}
 
     Access access() const override { return Access::random; }
     Result<std::span<const std::byte>> read(Chunk chunk, std::vector<std::byte>&) override {
@@ -22,13 +22,13 @@ public:
     }
 
 private:
-    Bytes bytes_;
+    Buffer bytes_;
     std::size_t width_;
 };
 
 class Held : public TensorSource {
 public:
-    Held(TensorSource& source, std::vector<Bytes> bytes) : source_(source), bytes_(std::move(bytes)) {}
+    Held(TensorSource& source, std::vector<Buffer> bytes) : source_(source), bytes_(std::move(bytes)) {}
 
     const std::vector<TensorInfo>& tensors() const override { return source_.tensors(); }
     bool rereadable() const override { return true; }
@@ -39,14 +39,14 @@ public:
 
 private:
     TensorSource& source_;
-    std::vector<Bytes> bytes_;
+    std::vector<Buffer> bytes_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<TensorSource>> hold(TensorSource& source, std::uint64_t memory) {
     Feed feed(source);
-    std::vector<Bytes> held;
+    std::vector<Buffer> held;
     std::uint64_t left = memory;
     for (std::size_t t = 0; t < source.tensors().size(); ++t) {
         GRADZ_TRY(const auto elements, source.tensors()[t].numel());

@@ -5,12 +5,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "stats/figure.hpp"
 #include "stats/widen.hpp"
 
 namespace gradz {
 namespace {
-
-std::optional<double> finite(double x) { return std::isfinite(x) ? std::optional(x) : std::nullopt; }
 
 std::uint64_t count_differing(std::span<const std::byte> a, std::span<const std::byte> b, std::size_t size) {
     if (std::memcmp(a.data(), b.data(), a.size()) == 0) return 0;

@@ -2,14 +2,11 @@
 
 #include <cmath>
 
+#include "stats/figure.hpp"
 #include "stats/log2.hpp"
 
 namespace gradz {
 namespace {
-
-using Figure = std::optional<double>;
-
-Figure finite(double x) { return std::isfinite(x) ? Figure(x) : std::nullopt; }
 
 Figure quotient(double a, double b) {
     return std::isfinite(a) && std::isfinite(b) && b != 0 ? finite(a / b) : std::nullopt;

@@ -16,19 +16,21 @@ using kernels::SingleDouble;
 
 // Largest finite value of the type, as a test that vectorizes; NaN fails it.
 template <class T>
-bool finite(T x) {
+bool is_finite(T x) {
     return std::abs(x) <= std::numeric_limits<T>::max();
 }
 
 template <class T>
 std::uint64_t count_nonfinite(std::span<const T> v) {
     std::uint64_t count = 0;
-    for (const T x : v) count += !finite(x);
+    for (const T x : v) count += !is_finite(x);
     return count;
 }
 
 // The kernel's largest magnitude is NaN or infinite if any value is.
-bool all_finite(const kernels::Kernels& k, std::span<const float> v) { return finite(k.max_abs(v.data(), v.size())); }
+bool all_finite(const kernels::Kernels& k, std::span<const float> v) {
+    return is_finite(k.max_abs(v.data(), v.size()));
+}
 bool all_finite(const kernels::Kernels&, std::span<const double> v) { return count_nonfinite(v) == 0; }
 
 // float64 alone: float32 holds its own values.
@@ -72,11 +74,11 @@ void count_span(const MeasureScheme& scheme, std::span<const T> symbols, Sums& s
 double squares(const kernels::Kernels& k, std::span<const float> v) { return k.sum_squares(v.data(), v.size()); }
 double squares(const kernels::Kernels& k, std::span<const double> v) { return k.sum_squares_f64(v.data(), v.size()); }
 
-void run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms) {
-    k.errors_f32(v.data(), b, terms);
+double error2(const kernels::Kernels& k, std::span<const float> v, std::span<const float> y) {
+    return k.error2_f32(v.data(), y.data(), v.size());
 }
-void run(const kernels::Kernels& k, std::span<const double> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms) {
-    k.errors_f64(v.data(), b, terms);
+double error2(const kernels::Kernels& k, std::span<const double> v, std::span<const float> y) {
+    return k.error2_f64(v.data(), y.data(), v.size());
 }
 void run(const kernels::Kernels& k, std::span<const float> v, const ErrorBucket& b, ErrorTerms<SingleDouble>* terms,
          ErrorCounts* counts) {
@@ -104,24 +106,30 @@ void add_details(const ErrorTerms<SingleDouble>& terms, const ErrorCounts& count
 
 // A bucket with scale 0 is all offset: nothing is random, and nothing is expected to be lost.
 template <class T>
-void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, std::span<const float> y,
-                    StatsLevel level, Sums& sums) {
-    const bool full = level == StatsLevel::full, expected = scheme.stochastic && !scheme.levels.empty();
+void measure_details(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v,
+                     std::span<const float> y, double norm2, Sums& sums) {
+    const bool expected = scheme.stochastic && !scheme.levels.empty();
     ErrorBucket b = expected && in.scale != 0 ? scheme.levels.bucket(in.scale, in.offset) : ErrorBucket{};
     b.y = y.data();
     b.n = v.size();
     b.bounded = !scheme.clips && in.offset == 0 && b.reduction.mask == kernels::kSignless;
     ErrorTerms<SingleDouble> terms;
     ErrorCounts counts{};
-    if (full) run(*scheme.kernels, v, b, &terms, &counts);
-    else run(*scheme.kernels, v, b, &terms);
+    run(*scheme.kernels, v, b, &terms, &counts);
     const double scale2 = static_cast<double>(in.scale) * static_cast<double>(in.scale);
-    const double norm2 = in.norm2 && v.size() == in.v32.size() ? *in.norm2 : squares(*scheme.kernels, v);
-    sums.norm2 += norm2;
     sums.error2 += terms.error2;
     sums.variance += scale2 * terms.variance;
+    add_details(terms, counts, v.size(), scale2, norm2, sums);
+}
+
+template <class T>
+void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::span<const T> v, std::span<const float> y,
+                    StatsLevel level, Sums& sums) {
+    const double norm2 = in.norm2 && v.size() == in.v32.size() ? *in.norm2 : squares(*scheme.kernels, v);
+    sums.norm2 += norm2;
     if (in.bound.variance) sums.variance_bound += *in.bound.variance * norm2;
-    if (full) add_details(terms, counts, v.size(), scale2, norm2, sums);
+    if (level == StatsLevel::full) measure_details(scheme, in, v, y, norm2, sums);
+    else sums.error2 += error2(*scheme.kernels, v, y);
 }
 
 // Exceptions are rare and only in whole-tensor stages: copying costs nobody anything.
@@ -131,7 +139,7 @@ void measure_rest(const MeasureScheme& scheme, const MeasureInput& in, std::span
     std::vector<T> finite_v;
     std::vector<float> finite_y;
     for (std::size_t i = 0; i < v.size(); ++i)
-        if (finite(v[i])) finite_v.push_back(v[i]), finite_y.push_back(in.y[i]);
+        if (is_finite(v[i])) finite_v.push_back(v[i]), finite_y.push_back(in.y[i]);
     measure_finite<T>(scheme, in, finite_v, finite_y, level, sums);
 }
 
@@ -142,15 +150,15 @@ void measure_values(const MeasureScheme& scheme, const MeasureInput& in, std::sp
     sums.coded += v.size();
     sums.flushed += count_flushed(v);
     if (level == StatsLevel::none) return;
-    const bool clean = (in.norm2 && finite(*in.norm2)) || all_finite(*scheme.kernels, v);
+    const bool clean = (in.norm2 && is_finite(*in.norm2)) || all_finite(*scheme.kernels, v);
     sums.measured += v.size();
     if (!clean) sums.nonfinite += count_nonfinite(v);
-    if (scheme.stochastic && !scheme.levels.empty()) sums.expected += v.size();
     if (in.bound.variance) sums.bounded += v.size();
     if (clean) measure_finite(scheme, in, v, in.y, level, sums);
     else measure_rest(scheme, in, v, level, sums);
     if (level != StatsLevel::full) return;
     sums.detailed += v.size();
+    if (scheme.stochastic && !scheme.levels.empty()) sums.expected += v.size();
     const auto n = static_cast<double>(v.size());
     sums.nonzero_bound += in.bound.nonzeros * (in.bucket ? n / static_cast<double>(in.bucket) : 1.0);
 }
@@ -171,7 +179,7 @@ template <class T>
 ExactSums sum_finite(std::span<const T> v) {
     double norm2[kLanes] = {}, abs1[kLanes] = {};
     const auto add = [&](std::size_t k, T value) {
-        const double x = finite(value) ? static_cast<double>(value) : 0.0;
+        const double x = is_finite(value) ? static_cast<double>(value) : 0.0;
         norm2[k] += x * x;
         abs1[k] += std::abs(x);
     };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "stats/figure.hpp"
 #include "stats/widen.hpp"
 
 namespace gradz {
@@ -38,8 +39,6 @@ std::uint64_t count_zeros(std::span<const double> v, std::size_t parts) {
     for (std::size_t i = 0; i < v.size(); i += parts) zeros += v[i] == 0 && v[i + parts - 1] == 0;
     return zeros;
 }
-
-std::optional<double> finite(double x) { return std::isfinite(x) ? std::optional(x) : std::nullopt; }
 
 }  // namespace
 

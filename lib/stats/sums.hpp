@@ -13,7 +13,7 @@ namespace gradz {
 
 enum class StatsLevel : std::uint8_t {
     none,   // what is counted anyway
-    error,  // nmse beside its expectation and bound: the default line
+    error,  // nmse beside its bound: the default line
     full,   // all
 };
 
@@ -32,7 +32,6 @@ struct Sums {
     // Over finite elements; v is the original value, y what comes back.
     double norm2 = 0;           // v^2
     double error2 = 0;          // (y - v)^2
-    double variance = 0;        // E (y - v)^2
     double variance_bound = 0;  // omega ||v_b||^2 over buckets
 
     // StatsLevel::full only.
@@ -42,6 +41,7 @@ struct Sums {
     double dot = 0;                                // v y
     double bias = 0;                               // y - v
     double abs1 = 0;                               // |v|
+    double variance = 0;                           // E (y - v)^2
     double fourth = 0;                             // Var (y - v)^2
     double nonzero_bound = 0;                      // an upper bound on the expected number of y != 0
     double max_abs_error = 0;
