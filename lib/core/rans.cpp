@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "core/grow.hpp"
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::size_t kFewBytes = 1000;  // up to that many the library keeps four states only
 
+// Decoders by AVX2 of library versions before 1.6 read up to 16 bytes beyond a code, of valid ones too.
+constexpr std::size_t kReadBeyond = 64;
+
 // The first byte of a code: no size field, and how many states.
 std::uint8_t form_of(std::size_t size) {
     return size <= kFewBytes ? RANS_ORDER_NOSZ : RANS_ORDER_NOSZ | RANS_ORDER_X32;
@@ -21,6 +25,16 @@ std::uint8_t form_of(std::size_t size) {
 // The library takes pointers to what it only reads.
 unsigned char* bytes_of(std::span<const std::byte> b) {
     return const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(b.data()));
+}
+
+// A copy of `code` with zeros behind it, in a buffer of the calling thread that is valid until it asks again.
+Result<std::span<const std::byte>> with_room_behind(std::span<const std::byte> code) {
+    thread_local std::vector<std::byte> copy;
+    const std::size_t size = code.size() + kReadBeyond;
+    if (copy.size() < size) { GRADZ_TRY([[maybe_unused]] const auto* more, grow(copy, size - copy.size())); }
+    std::memcpy(copy.data(), code.data(), code.size());
+    std::memset(copy.data() + code.size(), 0, kReadBeyond);
+    return std::span<const std::byte>(copy).first(code.size());
 }
 
 }  // namespace
@@ -52,9 +66,12 @@ Result<Done> rans_decompress(std::span<const std::byte> code, std::span<std::byt
     if (stored && code.size() != into.size() + 1) return corrupt("stored bytes are not as many as they should be");
     auto size = static_cast<unsigned>(into.size());
     auto* const to = reinterpret_cast<unsigned char*>(into.data());
-    if (code.size() > rans_compress_bound_4x16(size, RANS_ORDER_X32) ||
-        !rans_uncompress_to_4x16(bytes_of(code), static_cast<unsigned>(code.size()), to, &size) || size != into.size())
-        return corrupt("not the code of " + std::to_string(into.size()) + " bytes");
+    const auto foreign = [&] { return corrupt("not the code of " + std::to_string(into.size()) + " bytes"); };
+    if (code.size() > rans_compress_bound_4x16(size, RANS_ORDER_X32)) return foreign();
+    GRADZ_TRY(const auto padded, with_room_behind(code));
+    if (!rans_uncompress_to_4x16(bytes_of(padded), static_cast<unsigned>(padded.size()), to, &size) ||
+        size != into.size())
+        return foreign();
     return Done{};
 }
 

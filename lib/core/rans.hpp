@@ -14,8 +14,9 @@ namespace gradz {
 // same bytes on every CPU.
 Result<Done> rans_compress(std::span<const std::byte> in, std::vector<std::byte>& out);
 
-// Errc::corrupt unless `code` decodes to exactly `into`, which has at least one byte. Allocates nothing
-// that depends on `code`. That all of `code` was needed is not checked: callers hash.
+// Errc::corrupt unless `code` decodes to exactly `into`, which has at least one byte. Reads nothing
+// beyond `code`, and allocates no more than the longest code of so many bytes takes. That all of `code` was needed
+// is not checked: callers hash.
 Result<Done> rans_decompress(std::span<const std::byte> code, std::span<std::byte> into);
 
 }  // namespace gradz
