@@ -3,16 +3,19 @@
 #
 #   ./test.sh          what every change must pass; at most 15 minutes on two cores
 #   ./test.sh --long   the tests with the label `long` too
+#   ./test.sh --cuda   built with the CUDA option (needs nvcc); its tests skip what needs a device
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 exec </dev/null
 
-preset=release
-case ${1-} in
-'') ;;
---long) preset=long ;;
-*) echo "usage: ./test.sh [--long]" >&2; exit 2 ;;
-esac
+preset=release cuda=OFF
+for option; do
+    case $option in
+    --long) preset=long ;;
+    --cuda) cuda=ON ;;
+    *) echo "usage: ./test.sh [--long] [--cuda]" >&2; exit 2 ;;
+    esac
+done
 
 step() { printf '\n== %s\n' "$*"; }
 
@@ -35,7 +38,7 @@ fi
 step "Build"
 unity=ON  # without a compiler cache the first build is what there is to wait for
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache unity=OFF; fi
-cmake --preset release -DGRADZ_UNITY=$unity -DGRADZ_PYTHON="$PWD/$venv/bin/python"
+cmake --preset release -DGRADZ_UNITY=$unity -DGRADZ_CUDA=$cuda -DGRADZ_PYTHON="$PWD/$venv/bin/python"
 cmake --build --preset release
 
 step "Tests"

@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "core/parallel.hpp"
+#include "device.hpp"
 #include "pipeline/scheme.hpp"
 #include "progress.hpp"
 #include "report_options.hpp"
@@ -17,6 +18,7 @@ struct BenchOptions {
     FileOptions files;
     InputOptions input;
     RunOptions run;
+    DeviceOptions device;
     ReportOptions report;
     std::vector<std::string> words;  // of -q
     std::string stats = "none";
@@ -62,6 +64,9 @@ public:
         if (!files) return print_error("bench", files.error());
         if (auto usable = check_output(opt_.report, *files); !usable) return print_error("bench", usable.error());
         auto& encode = opt_.throughput.encode;
+        auto device = open_device(opt_.device);
+        if (!device) return print_error("bench", device.error());
+        encode.device = *device;
         encode.threads = thread_count(opt_.run);
         encode.stats = opt_.stats == "full"    ? StatsLevel::full
                        : opt_.stats == "error" ? StatsLevel::error
@@ -111,6 +116,7 @@ private:
         if (names_.size() == 1) out_.head["file"] = names_[0];
         out_.head["inputs"] = names_;
         out_.head["seed"] = opt_.throughput.encode.seed;
+        out_.head["device"] = opt_.throughput.encode.device == &cpu_device() ? "cpu" : "cuda";
         out_.head["threads"] = threads ? threads : available_threads();
         report_ = {"bench", {std::move(out_)}, nullptr};
         return Done{};
@@ -169,6 +175,7 @@ void add_bench(CLI::App& app, int& status) {
     add_input_options(*cmd, opt->input);
     add_report_options(*cmd, opt->report, true);
     add_run_options(*cmd, opt->run);
+    add_device_option(*cmd, opt->device);
     cmd->callback([opt, &status] { status = Bench(*opt).run(); });
 }
 

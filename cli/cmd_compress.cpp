@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "device.hpp"
 #include "dump.hpp"
 #include "formats/output_file.hpp"
 #include "options.hpp"
@@ -30,6 +31,7 @@ struct CompressOptions {
     InputOptions input;
     OutputOptions output;
     RunOptions run;
+    DeviceOptions device;
     std::string spec{kDefaultSpec}, stats, nonfinite = "keep";
     bool strict = false, fail_fast = false;
     EncodeOptions encode;
@@ -140,6 +142,9 @@ public:
         auto files = expand(opt_.inputs);
         if (!files) return print_error("compress", files.error());
         if (auto usable = check_options(*files); !usable) return print_error("compress", usable.error());
+        auto device = open_device(opt_.device);
+        if (!device) return print_error("compress", device.error());
+        opt_.encode.device = *device;
         opt_.encode.threads = thread_count(opt_.run);
         opt_.encode.stats = !opt_.stats.empty() ? StatsLevel::full
                             : opt_.run.quiet    ? StatsLevel::none
@@ -325,6 +330,7 @@ void add_compress(CLI::App& app, int& status) {
     add_output_options(*cmd, opt->output);
     add_input_options(*cmd, opt->input);
     add_run_options(*cmd, opt->run, true);
+    add_device_option(*cmd, opt->device);
     cmd->callback([opt, &status] {
         opt->encode.nonfinite = opt->nonfinite == "keep"    ? NonFinite::keep
                                 : opt->nonfinite == "error" ? NonFinite::error

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "command.hpp"
+#include "device.hpp"
 #include "dump.hpp"
 #include "formats/tensor_writer.hpp"
 #include "kernels/dispatch.hpp"
@@ -30,6 +31,7 @@ struct DecompressOptions {
     InputOptions input;
     OutputOptions output;
     RunOptions run;
+    DeviceOptions device;
     std::string to, dtype, slice;
     bool fail_fast = false;
 };
@@ -205,6 +207,9 @@ public:
                                {Errc::invalid_argument,
                                 "what --include, --exclude, --slice or --dtype leave out would be lost", "--rm"});
         plan_.write.asked = opt_.output.asked();
+        auto device = open_device(opt_.device);
+        if (!device) return print_error("decompress", device.error());
+        device_ = *device;
         if (!opt_.output.out.empty() && !opt_.output.to_stdout) return run_merged(*files);
         int status = kOk;
         for (const auto& file : *files) {
@@ -269,7 +274,7 @@ private:
         } else {
             GRADZ_TRY(const auto bytes, open_bytes(file));
             Forward forward(target, progress);
-            GRADZ_TRY([[maybe_unused]] auto done, decode_streams(*bytes, forward, plan_.threads));
+            GRADZ_TRY([[maybe_unused]] auto done, decode_streams(*bytes, forward, plan_.threads, nullptr, *device_));
         }
         progress.clear();
         const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -316,6 +321,7 @@ private:
 
     DecompressOptions& opt_;
     Plan plan_;
+    const Device* device_ = &cpu_device();
     std::map<std::string, Identity> identities_;  // before they were read
     std::string told_;
 };
@@ -345,6 +351,7 @@ void add_decompress(CLI::App& app, int& status) {
     add_output_options(*cmd, opt->output);
     add_selection_options(*cmd, opt->input);
     add_run_options(*cmd, opt->run);
+    add_device_option(*cmd, opt->device);
     cmd->callback([opt, &status] { status = Decompress(*opt).run(); });
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "device.hpp"
 #include "dump.hpp"
 #include "verify.hpp"
 
@@ -12,13 +13,14 @@ namespace {
 struct TestOptions {
     FileOptions files;
     RunOptions run;
+    DeviceOptions device;
     bool digest = false, fail_fast = false;
 };
 
-Result<Done> test(const std::string& file, const TestOptions& opt) {
+Result<Done> test(const std::string& file, const TestOptions& opt, const Device& device) {
     GRADZ_TRY(const auto bytes, open_bytes(file));
     Digest digest;
-    GRADZ_TRY(const auto seen, verify(*bytes, thread_count(opt.run), opt.digest ? &digest : nullptr));
+    GRADZ_TRY(const auto seen, verify(*bytes, thread_count(opt.run), opt.digest ? &digest : nullptr, device));
     std::string line;
     if (opt.digest) line = digest.hex() + "  " + printable(file) + '\n';
     else if (!opt.run.quiet)
@@ -30,13 +32,16 @@ Result<Done> test(const std::string& file, const TestOptions& opt) {
     return Done{};
 }
 
-int run(const TestOptions& opt) {
+int run(TestOptions& opt) {
     auto files = expand(opt.files);
     if (!files) return print_error("test", files.error());
+    auto device = open_device(opt.device);
+    if (!device) return print_error("test", device.error());
     int status = kOk;
     for (const auto& file : *files) {
         if (status != kOk && opt.fail_fast) break;
-        if (auto tested = test(file, opt); !tested) status = std::max(status, print_error(file, tested.error()));
+        if (auto tested = test(file, opt, **device); !tested)
+            status = std::max(status, print_error(file, tested.error()));
     }
     return status;
 }
@@ -56,6 +61,7 @@ void add_test(CLI::App& app, int& status) {
     cmd->add_flag("--digest", opt->digest, "print a hash of all records but those that describe the original file");
     cmd->add_flag("--fail-fast", opt->fail_fast, "stop at the first bad input");
     add_run_options(*cmd, opt->run);
+    add_device_option(*cmd, opt->device);
     cmd->callback([opt, &status] { status = run(*opt); });
 }
 

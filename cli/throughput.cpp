@@ -67,11 +67,12 @@ private:
     Digest* digest_;
 };
 
-Result<std::string> decoded_digest(std::span<const std::byte> streams, int threads) {
+Result<std::string> decoded_digest(std::span<const std::byte> streams, int threads,
+                                   const Device& device = cpu_device()) {
     MemorySource source(streams);
     Digest digest;
     Elements sink(&digest);
-    GRADZ_TRY([[maybe_unused]] auto decoded, decode_streams(source, sink, threads));
+    GRADZ_TRY([[maybe_unused]] auto decoded, decode_streams(source, sink, threads, nullptr, device));
     return digest.hex();
 }
 
@@ -234,7 +235,7 @@ Result<Throughput> Workload::measure(const Spec& spec, const ThroughputOptions& 
     options.progress(bytes_);
     how.stats = options.encode.stats;
     GRADZ_TRY([[maybe_unused]] auto timed, time_runs(how, options, streams, out));
-    GRADZ_TRY(const auto found, decoded_digest(streams, how.threads));
+    GRADZ_TRY(const auto found, decoded_digest(streams, how.threads, *how.device));
     options.progress(bytes_);
     bool same = found == expected;
     if (spec.front().name == "none") {
@@ -258,7 +259,7 @@ Result<Done> Workload::time_runs(const EncodeOptions& how, const ThroughputOptio
         MemorySource source(streams);
         Elements sink(nullptr);
         begin = Clock::now();
-        GRADZ_TRY([[maybe_unused]] const auto decoded, decode_streams(source, sink, how.threads));
+        GRADZ_TRY([[maybe_unused]] const auto decoded, decode_streams(source, sink, how.threads, nullptr, *how.device));
         decode_seconds.push_back(since(begin));
         options.progress(bytes_);
     }

@@ -35,9 +35,9 @@ public:
 
 }  // namespace
 
-Result<Verified> verify(ByteSource& source, int threads, Digest* digest) {
+Result<Verified> verify(ByteSource& source, int threads, Digest* digest, const Device& device) {
     Count count;
-    GRADZ_TRY([[maybe_unused]] auto decoded, decode_streams(source, count, threads, digest));
+    GRADZ_TRY([[maybe_unused]] auto decoded, decode_streams(source, count, threads, digest, device));
     return count.seen;
 }
 

@@ -7,6 +7,7 @@
 #include "core/byte_io.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "pipeline/device.hpp"
 
 namespace gradz::cli {
 
@@ -15,7 +16,7 @@ struct Verified {
 };
 
 // Every hash, every block decoded. digest: see decode_streams().
-Result<Verified> verify(ByteSource& source, int threads, Digest* digest = nullptr);
+Result<Verified> verify(ByteSource& source, int threads, Digest* digest = nullptr, const Device& device = cpu_device());
 
 // What tells whether a path still leads to the file that was read.
 struct Identity {

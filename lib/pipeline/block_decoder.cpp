@@ -7,7 +7,6 @@
 
 #include "core/hash.hpp"
 #include "pipeline/layout.hpp"
-#include "quant/convert.hpp"
 
 namespace gradz {
 namespace {
@@ -97,32 +96,7 @@ Result<Done> BlockDecoder::decode_symbols(const BlockTask& task, ByteReader& res
         return corrupt("a scale is not a positive normal number");
     if (xxh3_64({std::as_bytes(std::span(scales_)), symbols_, escapes_}) != task.head.content)
         return corrupt("checksum of the symbols does not match");
-    return restore(task, out);
-}
-
-Result<Done> BlockDecoder::restore(const BlockTask& task, std::vector<std::byte>& out) {
-    const Composition& quantizer = *task.scheme->quantizer;
-    const std::size_t width = size_of(task.dtype), symbol = quantizer.alphabet() <= 256 ? 1 : 2;
-    std::byte* to = out.data();
-    std::size_t at = 0, coded = 0, escaped = 0;
-    for (const auto& piece : pieces_) {
-        const std::size_t bytes = piece.count * width;
-        if (piece.escaped) {
-            std::memcpy(to, escapes_.data() + escaped, bytes);
-            escaped += bytes;
-        } else {
-            values_.resize(std::max<std::size_t>(values_.size(), piece.count));
-            const float scale = scales_.empty() ? 1.0f : scales_[coded];
-            const std::span values(values_.data(), piece.count);
-            const std::span<const std::byte> symbols(symbols_.data() + at, piece.count * symbol);
-            GRADZ_TRY([[maybe_unused]] auto done, quantizer.decode(symbols, scale, values));
-            from_float32(*task.scheme->kernels, task.dtype, values, {to, bytes});
-            at += symbols.size();
-            ++coded;
-        }
-        to += bytes;
-    }
-    return Done{};
+    return dequantizer_->restore({task.scheme.get(), task.dtype, pieces_, scales_, symbols_, escapes_}, out);
 }
 
 }  // namespace gradz

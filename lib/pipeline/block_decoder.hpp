@@ -6,9 +6,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "container/reader.hpp"
+#include "pipeline/block_dequantizer.hpp"
 #include "pipeline/scheme.hpp"
 
 namespace gradz {
@@ -33,6 +35,9 @@ Result<BlockTask> make_task(const BlockHead& head, Chunk chunk, const StreamStat
 // Reused from block to block; one per worker.
 class BlockDecoder {
 public:
+    explicit BlockDecoder(std::unique_ptr<BlockDequantizer> dequantizer = make_cpu_dequantizer())
+        : dequantizer_(std::move(dequantizer)) {}
+
     // rest: the body behind the block's head. out: replaced by the elements of all parts,
     // little-endian in the tensor's dtype. Verifies the checksum of the content. Errc::corrupt,
     // truncated, or incompatible for a coder that is unknown.
@@ -41,15 +46,11 @@ public:
 private:
     Result<Done> decode_symbols(const BlockTask& task, ByteReader& rest, std::vector<std::byte>& out);
     Result<Done> read_escapes(const BlockTask& task, ByteReader& rest);
-    Result<Done> restore(const BlockTask& task, std::vector<std::byte>& out);
 
-    struct Piece {
-        std::uint32_t count;
-        bool escaped;
-    };
-    std::vector<Piece> pieces_;
+    std::unique_ptr<BlockDequantizer> dequantizer_;
+    std::vector<CodedPiece> pieces_;
     std::vector<std::uint32_t> coded_;  // elements of each piece that is not escaped
-    std::vector<float> scales_, values_;
+    std::vector<float> scales_;
     std::vector<std::byte> symbols_;
     std::span<const std::byte> escapes_;
 };

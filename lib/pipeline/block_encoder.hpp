@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "container/record.hpp"
@@ -16,6 +17,9 @@ namespace gradz {
 // Reused from block to block; one per worker. The bytes depend on nothing but the input.
 class BlockEncoder {
 public:
+    explicit BlockEncoder(std::unique_ptr<BlockQuantizer> quantizer = make_cpu_quantizer())
+        : quantizer_(std::move(quantizer)) {}
+
     // parts: of one scheme and dtype. The record is valid until the next call. Errc::nonfinite
     // (policy error) with `where` "element i".
     Result<Done> encode(std::span<const PartInput> parts, const BlockPlan& plan, NonFinite policy, StatsLevel level);
@@ -39,7 +43,7 @@ private:
     std::vector<std::vector<std::byte>> cleaned_;  // copies with NaN and infinity replaced
     std::vector<std::uint64_t> replaced_;          // how many, of each part
     std::vector<std::byte> joined_, code_;
-    std::unique_ptr<BlockQuantizer> quantizer_ = make_cpu_quantizer();
+    std::unique_ptr<BlockQuantizer> quantizer_;
     CodedBlock block_;
     BlockMeter meter_;
     std::vector<PartResult> results_;

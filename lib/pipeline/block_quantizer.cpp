@@ -9,10 +9,6 @@
 namespace gradz {
 namespace {
 
-kernels::PhiloxKey philox_key(std::uint64_t key) {
-    return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
-}
-
 class CpuQuantizer final : public BlockQuantizer {
 public:
     Result<Done> quantize(std::span<const PartInput> parts, StatsLevel level, CodedBlock& out,

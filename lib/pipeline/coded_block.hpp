@@ -13,6 +13,10 @@
 
 namespace gradz {
 
+inline kernels::PhiloxKey philox_key(std::uint64_t key) {
+    return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
+}
+
 // One part of a block: its elements, and what became of them.
 struct PartInput {
     const Planned* tensor;

@@ -14,6 +14,8 @@ namespace {
 // One step of the stream on its way through the loop. Headers travel as copies, since the
 // reader's own state moves on while workers are busy.
 struct Step : WorkUnit {
+    explicit Step(std::unique_ptr<BlockDequantizer> dequantizer) : decoder(std::move(dequantizer)) {}
+
     enum class What : std::uint8_t { begin, add, block, end } what = What::begin;
     StreamHead head;
     Origin origin;
@@ -26,10 +28,11 @@ struct Step : WorkUnit {
 
 class Decoding : public OrderedWork {
 public:
-    Decoding(ByteSource& source, DecodeSink& sink, Digest* digest) : reader_(source), sink_(sink), digest_(digest) {}
+    Decoding(ByteSource& source, DecodeSink& sink, Digest* digest, const Device& device)
+        : reader_(source), sink_(sink), digest_(digest), device_(device) {}
 
     Result<std::unique_ptr<WorkUnit>> take(std::unique_ptr<WorkUnit> spare) override {
-        auto step = spare ? std::unique_ptr<Step>(static_cast<Step*>(spare.release())) : std::make_unique<Step>();
+        GRADZ_TRY(auto step, step_of(std::move(spare)));
         for (;;) {
             GRADZ_TRY(auto next, reader_.next());
             if (!next) return std::unique_ptr<WorkUnit>{};
@@ -69,6 +72,12 @@ public:
     }
 
 private:
+    Result<std::unique_ptr<Step>> step_of(std::unique_ptr<WorkUnit> spare) {
+        if (spare) return std::unique_ptr<Step>(static_cast<Step*>(spare.release()));
+        GRADZ_TRY(auto dequantizer, device_.dequantizer());
+        return std::make_unique<Step>(std::move(dequantizer));
+    }
+
     void feed_digest(const StreamStep& next) {
         const std::uint64_t seed = reader_.state().head.seed;
         if (next.kind == StepKind::head) digest_->update(std::as_bytes(std::span(&seed, 1)));
@@ -122,6 +131,7 @@ private:
     StreamReader reader_;
     DecodeSink& sink_;
     Digest* digest_;
+    const Device& device_;
     SchemeCache schemes_;
     std::uint64_t known_ = 0;
     bool begun_ = false;
@@ -129,8 +139,8 @@ private:
 
 }  // namespace
 
-Result<Done> decode_streams(ByteSource& source, DecodeSink& sink, int threads, Digest* digest) {
-    Decoding decoding(source, sink, digest);
+Result<Done> decode_streams(ByteSource& source, DecodeSink& sink, int threads, Digest* digest, const Device& device) {
+    Decoding decoding(source, sink, digest, device);
     return run_ordered(decoding, threads);
 }
 

@@ -8,6 +8,7 @@
 #include "core/byte_io.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "pipeline/device.hpp"
 
 namespace gradz {
 
@@ -29,6 +30,7 @@ public:
 // is false. Memory: a few blocks a thread. `where` of an error: tensor < record.
 // digest, if given, is fed with the seed (u64) of each stream and its records but ORIGIN and
 // INDEX: what is the same for the same tensors, spec, seed, step and worker.
-Result<Done> decode_streams(ByteSource& source, DecodeSink& sink, int threads, Digest* digest = nullptr);
+Result<Done> decode_streams(ByteSource& source, DecodeSink& sink, int threads, Digest* digest = nullptr,
+                            const Device& device = cpu_device());
 
 }  // namespace gradz

@@ -35,6 +35,8 @@ Result<std::vector<Planned>> plan_tensors(const std::vector<TensorInfo>& infos, 
 
 // Either the headers of a batch or one block.
 struct EncodeUnit : WorkUnit {
+    explicit EncodeUnit(std::unique_ptr<BlockQuantizer> quantizer) : encoder(std::move(quantizer)) {}
+
     std::span<const Planned> batch;  // not empty: headers
     BlockPlan plan;
     std::vector<Load> loads;
@@ -54,8 +56,7 @@ public:
           feed_(source) {}
 
     Result<std::unique_ptr<WorkUnit>> take(std::unique_ptr<WorkUnit> spare) override {
-        auto unit = spare ? std::unique_ptr<EncodeUnit>(static_cast<EncodeUnit*>(spare.release()))
-                          : std::make_unique<EncodeUnit>();
+        GRADZ_TRY(auto unit, unit_of(std::move(spare)));
         unit->batch = {};
         if (!layout_.next_block(unit->plan)) {
             unit->batch = layout_.next_batch();
@@ -94,6 +95,12 @@ public:
     }
 
 private:
+    Result<std::unique_ptr<EncodeUnit>> unit_of(std::unique_ptr<WorkUnit> spare) {
+        if (spare) return std::unique_ptr<EncodeUnit>(static_cast<EncodeUnit*>(spare.release()));
+        GRADZ_TRY(auto quantizer, options_.device->quantizer());
+        return std::make_unique<EncodeUnit>(std::move(quantizer));
+    }
+
     Result<Done> deliver_headers(std::span<const Planned> batch) {
         std::vector<TensorHeader> headers;
         for (const auto& p : batch) {

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/origin.hpp"
 #include "core/source.hpp"
+#include "pipeline/device.hpp"
 #include "pipeline/nonfinite.hpp"
 #include "quant/spec.hpp"
 #include "stats/figures.hpp"
@@ -27,6 +28,7 @@ struct EncodeOptions {
     std::uint64_t min_elements = 0;                 // tensors with fewer stay lossless
     NonFinite nonfinite = NonFinite::keep;
     StatsLevel stats = StatsLevel::error;
+    const Device* device = &cpu_device();                     // outlives the call
     std::function<void(std::uint64_t input_bytes)> progress;  // after each block; on any thread, one at a time
 };
 

@@ -77,13 +77,10 @@ double Composition::norm_join(double left, double right) const {
     return std::isnan(left) || left > right ? left : right;
 }
 
-// The sum of squares of float32 is never 0 beside a non-zero one, so that a zero S with a
-// non-zero norm is an underflow of the float32 alone; it is subnormal or 0 and escapes.
+kernels::ScaleRule Composition::scale_rule(DType out) const { return {linf_, float_type(out), set_.levels.back()}; }
+
 Scale Composition::scale(double norm, bool vanished, DType out) const {
-    if (norm == 0) return {0, vanished};
-    const float S = static_cast<float>(linf_ ? norm : std::sqrt(norm));
-    const bool normal = S >= std::numeric_limits<float>::min() && S <= std::numeric_limits<float>::max();
-    return {S, !normal || !finite_as(out, S * set_.levels.back())};  // NaN is not normal either
+    return kernels::bucket_scale(norm, vanished, scale_rule(out));
 }
 
 bool Composition::cast_escapes(std::span<const float> x, DType out) const {
@@ -101,14 +98,17 @@ kernels::Grid Composition::grid() const {
             static_cast<std::int32_t>(symbol_bytes()), table_ ? table_->view() : kernels::TableView{}};
 }
 
+// 0, or the least positive one of the signed levels, of which there are at most 256.
+std::uint32_t Composition::zero_symbol() const {
+    return kind_ == SymbolKind::table ? static_cast<std::uint32_t>(set_.levels.size() / 2) : 0;
+}
+
 void Composition::encode(std::span<const float> x, std::uint64_t first, kernels::PhiloxKey key, float S,
                          std::byte* symbols) const {
     if (rule_ == LevelRule::f16) return kernels_->f16_from_f32(x.data(), x.size(), bytes_of(symbols));
     if (rule_ == LevelRule::bf16) return kernels_->bf16_from_f32(x.data(), x.size(), bytes_of(symbols));
-    if (S == 0) {  // symbol 0, or the least positive level of the (at most 256) signed ones
-        const std::size_t zero = kind_ == SymbolKind::table ? set_.levels.size() / 2 : 0;
-        return (void)std::memset(symbols, static_cast<int>(zero), x.size() * symbol_bytes());
-    }
+    if (S == 0)  // a symbol other than 0 has one byte
+        return (void)std::memset(symbols, static_cast<int>(zero_symbol()), x.size() * symbol_bytes());
     kernels_->quantize({x.data(), x.size(), first, key, S}, grid(), bytes_of(symbols));
 }
 
@@ -120,10 +120,25 @@ Result<Done> Composition::decode(std::span<const std::byte> symbols, float S, st
     const auto decode_by = symbol_bytes() == 1 ? kernels_->decode8 : kernels_->decode16;
     const std::int32_t top = decode_by(from, x.size(), values_.data(), S, x.data());
     if (x.empty() || static_cast<std::uint32_t>(top) < alphabet_) return Done{};
+    return out_of_range(symbols);
+}
+
+Result<Done> Composition::check(std::span<const std::byte> symbols) const {
+    std::uint32_t top = 0;
+    if (symbol_bytes() == 1) {
+        for (const std::byte b : symbols) top = std::max(top, static_cast<std::uint32_t>(b));
+    } else {
+        for (std::size_t i = 0; i < symbols.size() / 2; ++i) top = std::max(top, symbol_at(symbols, i, 2));
+    }
+    if (top < alphabet_) return Done{};
+    return out_of_range(symbols);
+}
+
+Error Composition::out_of_range(std::span<const std::byte> symbols) const {
     std::size_t i = 0;
     while (symbol_at(symbols, i, symbol_bytes()) < alphabet_) ++i;
-    return Error{Errc::corrupt, "symbol " + std::to_string(symbol_at(symbols, i, symbol_bytes())) + " out of range",
-                 "element " + std::to_string(i)};
+    return {Errc::corrupt, "symbol " + std::to_string(symbol_at(symbols, i, symbol_bytes())) + " out of range",
+            "element " + std::to_string(i)};
 }
 
 }  // namespace gradz

@@ -1,10 +1,7 @@
 #include "quant/convert.hpp"
 
 #include <cassert>
-#include <cmath>
 #include <cstring>
-
-#include "kernels/convert_element.hpp"
 
 namespace gradz {
 
@@ -33,12 +30,15 @@ void from_float32(const kernels::Kernels& kernels, DType dtype, std::span<const 
     }
 }
 
-bool finite_as(DType dtype, float x) {
+kernels::FloatType float_type(DType dtype) {
     switch (dtype) {
-        case DType::f16: return (kernels::f16_bits(x) & 0x7fff) < 0x7c00;
-        case DType::bf16: return (kernels::bf16_bits(x) & 0x7fff) < 0x7f80;
-        default: return std::isfinite(x);
+        case DType::f64: return kernels::FloatType::f64;
+        case DType::f16: return kernels::FloatType::f16;
+        case DType::bf16: return kernels::FloatType::bf16;
+        default: return kernels::FloatType::f32;
     }
 }
+
+bool finite_as(DType dtype, float x) { return kernels::finite_as(float_type(dtype), x); }
 
 }  // namespace gradz

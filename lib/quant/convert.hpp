@@ -6,6 +6,7 @@
 
 #include "core/tensor.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/scale_element.hpp"
 
 namespace gradz {
 
@@ -17,6 +18,9 @@ std::size_t to_float32(const kernels::Kernels& kernels, DType dtype, std::span<c
 
 // The other way, to nearest even.
 void from_float32(const kernels::Kernels& kernels, DType dtype, std::span<const float> x, std::span<std::byte> bytes);
+
+// Precondition: quantizable(dtype).
+kernels::FloatType float_type(DType dtype);
 
 // |x| as an element of dtype is finite.
 bool finite_as(DType dtype, float x);
