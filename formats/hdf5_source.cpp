@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/hdf5_chunks.hpp"
 #include "formats/hdf5_layout.hpp"
 #include "formats/hdf5_tiling.hpp"
 #include "formats/hdf5_types.hpp"
@@ -108,19 +109,24 @@ Result<Hdf5Tiling> tile(const TensorInfo& info, hid_t dataset) {
     return Hdf5Tiling(info.shape, chunk, size_of(info.dtype));
 }
 
-Result<std::unique_ptr<ChunkSource>> make_box_source(hid_t file, const TensorInfo& info, const Hdf5Place& place,
-                                                     std::uint64_t memory) {
+// By chunk where that can be, else by box.
+Result<std::unique_ptr<ChunkSource>> make_source(hid_t file, const TensorInfo& info, const Hdf5Place& place,
+                                                 std::uint64_t memory, std::uint64_t file_bytes) {
     GRADZ_TRY(auto access, checked(H5Pcreate(H5P_DATASET_ACCESS)));
     GRADZ_TRY(auto dataset, open_dataset(file, info, place, access.get()));
+    const Hid type_id(H5Dget_type(dataset.get()));
+    if (!type_id) return hdf5_error(Errc::corrupt, "", "");
+    GRADZ_TRY(auto type, read_hdf5_type(type_id.get()));
+    GRADZ_TRY(auto chunks, chunks_of(dataset.get(), type.memory.get(), info));
+    if (chunks)
+        return make_chunk_source(std::move(dataset), std::move(*chunks), place.big_endian ? row_of(info.dtype).word : 1,
+                                 file_bytes, info.name);
     GRADZ_TRY(auto tiling, tile(info, dataset.get()));
     if (tiling.shared_bytes() > 0) {
         dataset = Hid();  // the cache is made by the first one to open it
         GRADZ_TRY(access, tiling.access_properties(memory));
         GRADZ_TRY(dataset, open_dataset(file, info, place, access.get()));
     }
-    const Hid type_id(H5Dget_type(dataset.get()));
-    if (!type_id) return hdf5_error(Errc::corrupt, "", "");
-    GRADZ_TRY(auto type, read_hdf5_type(type_id.get()));
     return std::unique_ptr<ChunkSource>(std::make_unique<BoxSource>(std::move(dataset), std::move(type.memory),
                                                                     std::move(tiling), info, place.big_endian));
 }
@@ -151,7 +157,7 @@ Result<std::unique_ptr<ChunkSource>> make_hdf5_source(hid_t file, std::shared_pt
         return std::unique_ptr<ChunkSource>(
             std::make_unique<FlatSource>(std::move(mapped), *place.offset, info.dtype, place.big_endian));
     }
-    auto source = make_box_source(file, info, place, memory);
+    auto source = make_source(file, info, place, memory, mapped->bytes().size());
     if (!source && source.error().where.empty()) source.error().where = "tensor " + info.name;
     return source;
 }

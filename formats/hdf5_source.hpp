@@ -8,8 +8,8 @@
 
 namespace gradz::formats {
 
-// Access::random from the mapped file where the values lie flat, else Access::forward through
-// libhdf5, a box of at most kLargestBox at a time. memory: bytes for a chunk cache.
+// Access::random from the mapped file where the values lie flat, and by chunks (hdf5_chunks.hpp); else
+// Access::forward through libhdf5, a box of at most kLargestBox at a time. memory: bytes for a chunk cache.
 Result<std::unique_ptr<ChunkSource>> make_hdf5_source(hid_t file, std::shared_ptr<MappedFile> mapped,
                                                       const TensorInfo& info, const Hdf5Place& place,
                                                       std::uint64_t memory);

@@ -602,6 +602,7 @@ def rans_table(body):
         following = body.uint(1)
         if following == value + 1:
             run = body.uint(1)
+        require(following == 0 or following > value, "bytes of a rANS table do not ascend")
         value = following
         if value == 0:
             break

@@ -2,6 +2,7 @@
 
 #include <htscodecs/rANS_static4x16.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +22,56 @@ constexpr std::size_t kReadBeyond = 64;
 std::uint8_t form_of(std::size_t size) {
     return size <= kFewBytes ? RANS_ORDER_NOSZ : RANS_ORDER_NOSZ | RANS_ORDER_X32;
 }
+
+// The table at the head of a code: bytes ascend, and their frequencies add up to a power of two of
+// at most 4096 (docs/FORMAT.md). The library takes others, too, but readers would not agree on them.
+class Table {
+public:
+    explicit Table(std::span<const std::byte> code) : left_(code) {}
+
+    bool is_valid() {
+        int value = next(), run = 0, count = 0;
+        do {
+            ++count;
+            if (run > 0) {
+                --run, ++value;
+                continue;
+            }
+            const int following = next();
+            if (following == value + 1) run = next();
+            else if (following != 0 && following <= value) return false;
+            value = following;
+        } while (value != 0 && value <= 255);
+        if (value != 0) return false;
+        int sum = 0;
+        while (count-- > 0 && sum <= kSum) sum += frequency();
+        return !ended_ && sum > 0 && sum <= kSum && (sum & (sum - 1)) == 0;
+    }
+
+private:
+    static constexpr int kSum = 4096;
+
+    int next() {  // 0, which ends every loop, behind the end
+        ended_ = ended_ || left_.empty();
+        if (left_.empty()) return 0;
+        const int byte = std::to_integer<int>(left_[0]);
+        left_ = left_.subspan(1);
+        return byte;
+    }
+
+    // Seven bits a byte, the highest first; anything above kSum is one more.
+    int frequency() {
+        int value = 0, byte = 0x80;
+        while (byte & 0x80) {
+            byte = next();
+            value = std::min(value << 7 | (byte & 0x7f), kSum + 1);
+        }
+        return value;
+    }
+
+    std::span<const std::byte> left_;
+    bool ended_ = false;
+};
 
 // The library takes pointers to what it only reads.
 unsigned char* bytes_of(std::span<const std::byte> b) {
@@ -68,6 +119,7 @@ Result<Done> rans_decompress(std::span<const std::byte> code, std::span<std::byt
     auto* const to = reinterpret_cast<unsigned char*>(into.data());
     const auto foreign = [&] { return corrupt("not the code of " + std::to_string(into.size()) + " bytes"); };
     if (code.size() > rans_compress_bound_4x16(size, RANS_ORDER_X32)) return foreign();
+    if (!stored && !Table(code.subspan(1)).is_valid()) return corrupt("a table that is none");
     GRADZ_TRY(const auto padded, with_room_behind(code));
     if (!rans_uncompress_to_4x16(bytes_of(padded), static_cast<unsigned>(padded.size()), to, &size) ||
         size != into.size())

@@ -80,12 +80,16 @@ Result<Stage> resolve_stage(const Stage& given, const StageRow& row) {
     return out;
 }
 
-Result<Done> check_order(const StageRow* previous, const StageRow& next) {
-    if (!previous && next.kind == Kind::coder)
-        return Error{
-            Errc::invalid_argument,
-            "a quantizer is missing before '" + std::string(next.name) + "'; nearest: none+" + std::string(next.name),
-            "spec"};
+// rows: their first quantizer that rounds goes before every coder; none does not.
+Result<Done> check_order(const StageRow* previous, const StageRow& next, std::span<const StageRow> rows) {
+    if (!previous && next.kind == Kind::coder) {
+        const auto quantizer = std::find_if(rows.begin(), rows.end(), [](const StageRow& row) {
+            return row.kind == Kind::quantizer && !row.params.empty();
+        });
+        const std::string name(next.name), first(quantizer == rows.end() ? "none" : quantizer->name);
+        return Error{Errc::invalid_argument,
+                     "a quantizer is missing before '" + name + "'; nearest: " + first + "+" + name, "spec"};
+    }
     if (previous && (next.kind < previous->kind || (next.kind == previous->kind && next.kind != Kind::transform)))
         return Error{Errc::invalid_argument,
                      "'" + std::string(next.name) + "' cannot follow '" + std::string(previous->name) + "'", "spec"};
@@ -100,7 +104,7 @@ Result<Spec> resolve(const Spec& spec, std::span<const StageRow> rows) {
     for (const auto& stage : spec) {
         const auto row = std::find_if(rows.begin(), rows.end(), [&](auto& r) { return r.name == stage.name; });
         if (row == rows.end()) return unknown("stage", stage.name, rows, &StageRow::name);
-        GRADZ_TRY([[maybe_unused]] const auto ordered, check_order(previous, *row));
+        GRADZ_TRY([[maybe_unused]] const auto ordered, check_order(previous, *row, rows));
         GRADZ_TRY(auto resolved, resolve_stage(stage, *row));
         out.push_back(std::move(resolved));
         previous = &*row;

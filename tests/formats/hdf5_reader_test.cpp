@@ -140,24 +140,23 @@ TEST_CASE("hdf5 reader: pieces of any size give the same values") {
     }
 }
 
-TEST_CASE("hdf5 reader: flat values are mapped, others come forward; all can be read again") {
+TEST_CASE("hdf5 reader: flat values are mapped, chunks are decoded by whoever wants them; all can be read again") {
     auto reader = open_h5(kGradients + "resnet20_steps.h5");
     REQUIRE(reader);
-    int mapped = 0, forward = 0;
+    int mapped = 0, decoded = 0;
     for (std::size_t i = 0; i < (*reader)->tensors().size(); ++i) {
         const auto& info = (*reader)->tensors()[i];
         const auto source = (*reader)->open(i);
         REQUIRE(source);
-        const bool random = (*source)->access() == Access::random;
-        CHECK(random == (*info.numel() < 1024));  // as the dump was made
-        ++(random ? mapped : forward);
+        CHECK((*source)->access() == Access::random);
         std::vector<std::byte> buffer;
         const auto once = (*source)->read({0, *info.numel()}, buffer);
         REQUIRE(once);
-        if (random) CHECK(buffer.empty());  // no copy
+        CHECK(buffer.empty() == (*info.numel() < 1024));  // no copy: as the dump was made
+        ++(buffer.empty() ? mapped : decoded);
     }
     CHECK(mapped > 100);
-    CHECK(forward > 50);
+    CHECK(decoded > 50);
     CHECK((*reader)->rereadable());
     CHECK(*read_elements(**reader, 2, 100) == *read_elements(**reader, 2, 1000));
     CHECK_DONE((*reader)->finish());
