@@ -157,7 +157,9 @@ Result<std::vector<std::string>> expand(const FileOptions& o) {
             out.push_back(file);
             continue;
         }
+        const std::size_t before = out.size();
         GRADZ_TRY([[maybe_unused]] auto listed, list_folder(file, out));
+        if (out.size() == before) return Error{Errc::io, "no file below this folder", file};
     }
     return out;
 }

@@ -42,7 +42,7 @@ void add_file_options(CLI::App& app, FileOptions& options, const char* what);
 
 // All of them, in order: those of --files-from after those given; with -r the files under
 // each folder in natural order. Errc::invalid_argument if there is none, Errc::io if the list or a folder cannot be
-// read.
+// read, or no file is below a folder.
 Result<std::vector<std::string>> expand(const FileOptions& options);
 
 // How to run.

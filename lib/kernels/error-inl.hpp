@@ -173,6 +173,33 @@ GRADZ_ELEMENT double sum_error2(const T* v, const float* y, std::size_t n) {
     return folded(lane);
 }
 
+// The same of decoded symbols below 16, which no memory has to hold.
+static double error2_few(const float* v, const std::uint8_t* symbols, std::size_t n, const float* table, float S) {
+    static_assert(kGroup % kErrorBlock == 0);
+    Lanes::D squares[kSquareParts] = {};
+    ErrorTerms<DoubleLanes> none[kParts];
+    alignas(64) float y[kGroup];
+    const Lanes::Sixteen few(table);
+    const auto add = [&](const float* group) {
+        for (int j = 0; j < kGroup; j += kErrorBlock) add_errors<false>(group + j, y + j, squares, none);
+    };
+    std::size_t i = 0;
+    for (; i + kGroup <= n; i += kGroup) {
+        decode_few(symbols + i, few, S, y);
+        add(v + i);
+    }
+    if (i < n) {
+        alignas(64) float last[kGroup] = {};
+        memset(y, 0, sizeof y);
+        memcpy(last, v + i, (n - i) * sizeof *v);
+        decode_any<std::uint8_t>(symbols + i, n - i, table, S, y);
+        add(last);
+    }
+    double lane[kSquareLanes];
+    memcpy(lane, squares, sizeof lane);
+    return folded(lane);
+}
+
 template <bool kBounded, class Rule, class T>
 static void sum_errors(const T* v, const ErrorBucket& in, Rule rule, ErrorTerms<SingleDouble>* out) {
     Lanes::D squares[kSquareParts] = {};

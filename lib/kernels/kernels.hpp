@@ -109,6 +109,8 @@ struct Kernels {
     // float32 values.
     double (*error2_f32)(const float* v, const float* y, std::size_t n);
     double (*error2_f64)(const double* v, const float* y, std::size_t n);
+    // The first one of y = S table[symbol] as decode8 makes them, all symbols below 16.
+    double (*error2_few)(const float* v, const std::uint8_t* symbols, std::size_t n, const float* table, float S);
     void (*details_f32)(const float* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
     void (*details_f64)(const double* v, const ErrorBucket& in, ErrorTerms<SingleDouble>* out, ErrorCounts* counts);
 };

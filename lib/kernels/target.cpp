@@ -55,6 +55,7 @@ const Kernels kKernels = {
     .f64_from_f32 = f64_from_f32,
     .error2_f32 = error2_f32,
     .error2_f64 = error2_f64,
+    .error2_few = error2_few,
     .details_f32 = details_f32,
     .details_f64 = details_f64,
 };

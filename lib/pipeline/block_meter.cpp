@@ -29,29 +29,38 @@ void BlockMeter::coded(const PartInput& part, std::uint64_t first, std::span<con
     if (level == StatsLevel::none) return;
     const Scheme& scheme = *part.tensor->scheme;
     const DType dtype = part.tensor->info->dtype;
-    decoded_.resize(std::max(decoded_.size(), values.size()));
-    const std::span decoded(decoded_.data(), values.size());
-    // Symbols of our own making: decoding them cannot fail.
-    [[maybe_unused]] const auto done = scheme.quantizer->decode(symbols, S, decoded);
-    if (dtype == DType::f16 || dtype == DType::bf16) {  // errors are of what the file will hold
-        rounded_.resize(std::max(rounded_.size(), bytes.size()));
-        from_float32(*scheme.kernels, dtype, decoded, {rounded_.data(), bytes.size()});
-        to_float32(*scheme.kernels, dtype, {rounded_.data(), bytes.size()}, decoded);
-    }
-    if (dtype == DType::f64) {
-        originals_.resize(std::max(originals_.size(), values.size()));
-        std::memcpy(originals_.data(), bytes.data(), bytes.size());
-    }
     const std::size_t n = values.size();
     MeasureInput in;
-    if (dtype == DType::f64) in.v64 = {originals_.data(), n};
-    else in.v32 = values;
-    in.y = decoded;
+    if (level == StatsLevel::error && dtype == DType::f32)
+        in.error2 = scheme.quantizer->squared_error(values, symbols, S);
+    if (!in.error2) in.y = decode(scheme, dtype, symbols, S, n);
+    if (dtype == DType::f64) {
+        originals_.resize(std::max(originals_.size(), n));
+        std::memcpy(originals_.data(), bytes.data(), bytes.size());
+        in.v64 = {originals_.data(), n};
+    } else {
+        in.v32 = values;
+    }
     in.scale = S;
     in.norm2 = norm2;
     in.bucket = bucket_length(part, first);
     in.bound = bound(scheme, in.bucket);
     measure_coded(scheme.measure, in, level, sums);
+}
+
+std::span<const float> BlockMeter::decode(const Scheme& scheme, DType dtype, std::span<const std::byte> symbols,
+                                          float S, std::size_t n) {
+    decoded_.resize(std::max(decoded_.size(), n));
+    const std::span decoded(decoded_.data(), n);
+    // Symbols of our own making: decoding them cannot fail.
+    [[maybe_unused]] const auto done = scheme.quantizer->decode(symbols, S, decoded);
+    if (dtype == DType::f16 || dtype == DType::bf16) {  // errors are of what the file will hold
+        const std::size_t bytes = n * size_of(dtype);
+        rounded_.resize(std::max(rounded_.size(), bytes));
+        from_float32(*scheme.kernels, dtype, decoded, {rounded_.data(), bytes});
+        to_float32(*scheme.kernels, dtype, {rounded_.data(), bytes}, decoded);
+    }
+    return decoded;
 }
 
 void BlockMeter::exact(const PartInput& part, std::span<const std::byte> bytes, bool escaped, StatsLevel level,

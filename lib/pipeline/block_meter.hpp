@@ -25,6 +25,9 @@ public:
     void exact(const PartInput& part, std::span<const std::byte> bytes, bool escaped, StatsLevel level, Sums& sums);
 
 private:
+    // As a decoder will make them of `symbols`, rounded to the dtype; valid until the next call.
+    std::span<const float> decode(const Scheme& scheme, DType dtype, std::span<const std::byte> symbols, float S,
+                                  std::size_t n);
     const BucketBound& bound(const Scheme& scheme, std::uint64_t length);
 
     std::vector<float> decoded_;

@@ -123,6 +123,13 @@ Result<Done> Composition::decode(std::span<const std::byte> symbols, float S, st
     return out_of_range(symbols);
 }
 
+std::optional<double> Composition::squared_error(std::span<const float> x, std::span<const std::byte> symbols,
+                                                 float S) const {
+    constexpr std::uint32_t kFew = 16;
+    if (alphabet_ > kFew) return std::nullopt;
+    return kernels_->error2_few(x.data(), bytes_of(symbols.data()), x.size(), values_.data(), S);
+}
+
 Result<Done> Composition::check(std::span<const std::byte> symbols) const {
     std::uint32_t top = 0;
     if (symbol_bytes() == 1) {

@@ -129,7 +129,7 @@ void measure_finite(const MeasureScheme& scheme, const MeasureInput& in, std::sp
     sums.norm2 += norm2;
     if (in.bound.variance) sums.variance_bound += *in.bound.variance * norm2;
     if (level == StatsLevel::full) measure_details(scheme, in, v, y, norm2, sums);
-    else sums.error2 += error2(*scheme.kernels, v, y);
+    else sums.error2 += in.error2 ? *in.error2 : error2(*scheme.kernels, v, y);
 }
 
 // Exceptions are rare and only in whole-tensor stages: copying costs nobody anything.
@@ -150,7 +150,7 @@ void measure_values(const MeasureScheme& scheme, const MeasureInput& in, std::sp
     sums.coded += v.size();
     sums.flushed += count_flushed(v);
     if (level == StatsLevel::none) return;
-    const bool clean = (in.norm2 && is_finite(*in.norm2)) || all_finite(*scheme.kernels, v);
+    const bool clean = in.error2 || (in.norm2 && is_finite(*in.norm2)) || all_finite(*scheme.kernels, v);
     sums.measured += v.size();
     if (!clean) sums.nonfinite += count_nonfinite(v);
     if (in.bound.variance) sums.bounded += v.size();
@@ -217,7 +217,8 @@ void measure_same(std::span<const T> v, bool escaped, StatsLevel level, Sums& su
 }  // namespace
 
 void measure_coded(const MeasureScheme& scheme, const MeasureInput& in, StatsLevel level, Sums& sums) {
-    assert(in.y.size() == in.v32.size() + in.v64.size() && (in.v32.empty() || in.v64.empty()));
+    assert(in.v32.empty() || in.v64.empty());
+    assert(in.y.size() == in.v32.size() + in.v64.size() || (in.error2 && level != StatsLevel::full));
     if (in.v64.empty()) measure_values(scheme, in, in.v32, level, sums);
     else measure_values(scheme, in, in.v64, level, sums);
 }

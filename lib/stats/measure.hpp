@@ -32,6 +32,8 @@ struct MeasureInput {
     float scale = 0;                   // S as stored: normal and positive, or 0 where nothing can be lost
     float offset = 0;                  // o as stored: v - o was scaled
     std::optional<double> norm2 = {};  // sum of squares of v32, where it is known already
+    // Sum of squares of y - v, all finite, where it is known already: then StatsLevel::error needs no y.
+    std::optional<double> error2 = {};
     // Of the whole bucket, `bucket` elements long.
     BucketBound bound = {};
     std::uint64_t bucket = 0;  // 0: n

@@ -44,6 +44,10 @@ rm elsewhere/*
 printf '%s\n' a.npy z.npz >list.txt
 gradz compress --files-from list.txt -O elsewhere --quiet
 expect_listing elsewhere a.npy.grz z.npz.grz
+mkdir nothing
+for verb in compress decompress list test stats bench; do
+    expect_error 1 '^gradz: [a-z]+: nothing: no file below this folder$' gradz "$verb" -r nothing
+done
 
 # Into a pipe the good ones go all the same; a file appears only if it is whole.
 cp "$DATA/gradients/mlp_s300_flat.npy" first.npy
