@@ -24,8 +24,9 @@ public:
 
     template <class T>
     void little(T value) {  // any trivially copyable scalar
-        const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-        out_.insert(out_.end(), bytes, bytes + sizeof value);
+        const std::size_t at = out_.size();
+        out_.resize(at + sizeof value);
+        std::memcpy(out_.data() + at, &value, sizeof value);
     }
     // LEB128: seven bits a byte, low ones first, bit 7 set on all but the last.
     void varint(std::uint64_t value) {
